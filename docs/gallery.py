@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from jourdain.formalisms.explicit import explicit_equations
 ROOT = Path(__file__).resolve().parents[1]
 #: From easy to large.
 ORDER = (
-    "pendulum", "double_pendulum", "gyroscope", "bouncing_ball", "dominoes", "billiards", "cradle", "rattleback", "cam", "quadruped", "rod_impact", "head_on", "train_front", "overriding", "s_beam", "push_belt", "ratio_change", "ball_on_turntable", "energy_large_steps", "clearance", "slider_crank", "flexible_slider_crank", "four_bar",
+    "pendulum", "double_pendulum", "gyroscope", "bouncing_ball", "dominoes", "billiards", "cradle", "rattleback", "arch", "cam", "quadruped", "rod_impact", "beam_impact", "head_on", "train_front", "overriding", "s_beam", "push_belt", "ratio_change", "ball_on_turntable", "energy_large_steps", "clearance", "slider_crank", "flexible_slider_crank", "four_bar",
     "governor", "bricard",
     "inverted_pendulum", "modes", "quarter_car", "vehicle_comfort", "robust_damper", "identify_pendulum", "swing_up", "robot_arm", "flexible_arm", "spin_up_beam", "flexible_scara", "conrod", "solar_array", "helicopter_rotor", "elastic_trebuchet", "sliding_ring", "crane", "humanoid", "bicycle", "full_car",
 )  # fmt: skip
@@ -88,6 +89,7 @@ def examples(only: list[str]) -> list[Example]:
 
 def run(example: Example, folder: Path) -> str:
     """Runs an example in a folder and returns what it prints."""
+    start = time.perf_counter()
     folder.mkdir(parents=True, exist_ok=True)
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
@@ -99,6 +101,7 @@ def run(example: Example, folder: Path) -> str:
     for path in (folder / "out").iterdir():
         shutil.move(path, folder / path.name)
     (folder / "out").rmdir()
+    print(f"{example.name}: {time.perf_counter() - start:.1f} s", flush=True)
     return done.stdout
 
 
@@ -148,23 +151,24 @@ def card(example: Example) -> str:
 def thumbnail(picture: Path, small: Path) -> None:
     """A small copy of a picture (the picture itself where Pillow is missing)."""
     try:
-        from PIL import Image
+        from PIL import Image, ImageOps
     except ImportError:
         shutil.copy(picture, small)
         return
     with Image.open(picture) as image:
-        image.convert("RGB").resize(THUMBNAIL).quantize(256, kmeans=3).save(small, optimize=True)
+        plain = image.convert("RGB")  # pictures of another shape keep it, on their own ground
+        ImageOps.pad(plain, THUMBNAIL, color=plain.getpixel((0, 0))).quantize(256, kmeans=3).save(small, optimize=True)
 
 
-def build(folder: Path, only: list[str]) -> list[str]:
+def build(folder: Path, only: list[str], workers: int) -> list[str]:
     """Writes the site and returns the links that lead nowhere."""
     chosen = examples(only)
-    for example in chosen:
-        start, place = time.perf_counter(), folder / example.name
-        printed = run(example, place)
+    with ThreadPoolExecutor(workers) as pool:
+        runs = [pool.submit(run, example, folder / example.name) for example in chosen]
+    for example, done in zip(chosen, runs, strict=True):
+        place, printed = folder / example.name, done.result()
         thumbnail(place / f"{example.name}.png", place / "small.png")
         (place / "index.html").write_text(example_page(example, printed, sorted(p.name for p in place.glob("*.wav"))), encoding="utf-8")
-        print(f"{example.name}: {time.perf_counter() - start:.1f} s", flush=True)
     intro = (
         "<h1>Jourdain: gallery</h1><p>Every picture is made by a short script; open one to see it move, with its equations and plots.</p>"
     )
@@ -178,10 +182,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Builds the gallery.")
     parser.add_argument("folder", nargs="?", default=str(ROOT / "out" / "site"), help="where to (default: out/site)")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these examples alone")
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=min(os.cpu_count() or 1, 4),
+        metavar="N",
+        help="examples run at once (default: one a core, at most 4)",
+    )
     options = parser.parse_args(arguments)
     folder = Path(options.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    wrong = build(folder, options.only)
+    wrong = build(folder, options.only, options.workers)
     for line in wrong:
         print(f"link leads nowhere: {line}", file=sys.stderr)
     print(f"open {folder / 'index.html'}")

@@ -61,10 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def explanation(error: Exception) -> str:
-    """An error as one line."""
+    """An error as one line, several errors of a file as one line each."""
     from .errors import JourdainError
 
-    text = " ".join(str(error).split())
+    text = "\n".join(" ".join(line.split()) for line in str(error).splitlines() if line.strip())
     if isinstance(error, (JourdainError, OSError)):
         return text
     if isinstance(error, ModuleNotFoundError):
@@ -106,7 +106,7 @@ def build_parser() -> argparse.ArgumentParser:
     p.add_argument("-o", "--output", metavar="FOLDER", help="folder, or file of --standalone (default: MODEL-LANGUAGE)")
     p.add_argument("--standalone", action="store_true", help="one C program that simulates the model")
     add_start(p, 1.0)
-    p.add_argument("--step", type=positive, default=1e-3, metavar="S", help="step of --standalone in s (default: 0.001)")
+    p.add_argument("--step", type=seconds, default=1e-3, metavar="S", help="step of --standalone in s (default: 0.001)")
 
     p = verb(verbs, "simulate", simulate, "motion from a start, as a summary, tables, plots and pages")
     add_start(p, None)
@@ -174,7 +174,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 def verb(verbs: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
     """A verb on a model with the options all of them share."""
-    p: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    p: argparse.ArgumentParser = verbs.add_parser(
+        name,
+        aliases=[american] if (american := name.replace("ise", "ize")) != name else [],
+        help=text,
+        description=text[0].upper() + text[1:] + ".",
+    )
     p.add_argument("model", metavar="MODEL", help="file or Python name of the model")
     p.add_argument("--base", choices=("free", "fixed"), help="URDF: does the root link fly? (default: fixed)")
     p.add_argument("--root", metavar="FOLDER", help="MJCF: the folder around all files of the model, where names lead out of its own")
@@ -192,7 +197,7 @@ def add_method(p: argparse.ArgumentParser) -> None:
     """Options that say how a motion is integrated."""
     p.add_argument("--formulation", choices=FORMULATIONS, default="recursive", help="formulation of a motion (default: recursive)")
     p.add_argument("--method", help="method of integration (default: auto, dopri5 and where it is stiff radau; directors: energy-momentum)")
-    p.add_argument("--step", type=positive, default=None, metavar="S", help="fixed or first step in s (directors: 0.01)")
+    p.add_argument("--step", type=seconds, default=None, metavar="S", help="fixed or first step in s (directors: 0.01)")
     p.add_argument("--rtol", type=positive, help="relative tolerance of a step (default: 1e-8; directors: steps of one size)")
     p.add_argument("--outputs", type=int, default=None, metavar="N", help="that many equally spaced rows (default: all steps)")
 
@@ -201,7 +206,7 @@ def add_start(p: argparse.ArgumentParser, duration: float | None, without: str =
     """Options that say where a motion begins and how long it lasts."""
     default = f" (default: {duration:g})" if duration else "" if duration is None else f" (default: {without})"
     time = {"default": duration, "required": duration is None, "help": f"duration in s{default}"}
-    p.add_argument("-t", "--time", type=positive, metavar="S", **time)  # type: ignore[arg-type]
+    p.add_argument("-t", "--time", type=seconds, metavar="S", **time)  # type: ignore[arg-type]
     p.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE",
         help="initial coordinate, velocity or state, parameter or input, such as hinge=30deg; may be repeated",
@@ -214,6 +219,17 @@ def positive(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is not positive")
     return value
+
+
+def seconds(text: str) -> float:
+    """A positive time from the command line, in s or with its unit: 0.5, "500 ms", 2min."""
+    from .model.units import UnitError, quantity
+
+    try:
+        value = quantity(text, "s")
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return positive(str(value))
 
 
 def picture_size(text: str) -> tuple[int, int]:

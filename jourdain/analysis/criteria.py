@@ -2,7 +2,7 @@
 
 Expressions are texts of the language of model files, ``"t^2*driver.acceleration.z^2"``, or expressions of the model.  They may speak of
 time, parameters, coordinates, rates, accelerations, sensors, links, inputs, states, outputs, energies, reactions (``hinge.reaction.x``)
-and multipliers (``loop.1.multiplier``), and of constants of their own: ``integral("(front.travel/s)^6", s=0.08)``.
+and multipliers (``'loop.1.multiplier'``), and of constants of their own: ``integral("(front.travel/s)^6", s=0.08)``.
 
 >>> comfort = integral("t^2*driver.acceleration.z^2")
 >>> print(comfort)
@@ -31,7 +31,7 @@ OF_MOTION = (
     "integral", "mean", "rms", "final", "at", "largest", "smallest", "event_time", "end_time", "least_squares", "moving_average",
     "sustained", "cfc", "iso2631",
 )  # fmt: skip
-OF_OTHERS = ("eigenvalue", "damping_ratio", "frequency", "value")
+OF_OTHERS = ("eigenvalue", "damping_ratio", "frequency", "value", "entry", "response")
 
 
 @dataclass(frozen=True)
@@ -225,8 +225,24 @@ def damping_ratio(index: int) -> Criterion:
     return Criterion("damping_ratio", None, {"index": int(index)})
 
 
+def entry(matrix: str, row: int | str, column: int | str) -> Criterion:
+    """An entry of A, B, C or D of ``linearise``; rows and columns by number or by the names of states, inputs and outputs."""
+    if matrix not in ("A", "B", "C", "D"):
+        raise InputError(f"criterion entry: there is no matrix {matrix!r}; use 'A', 'B', 'C' or 'D'")
+    return Criterion("entry", None, {"matrix": matrix, "row": row, "column": column})
+
+
+def response(frequency: float | str | None = None, part: str = "abs") -> Criterion:
+    """A ``frequency_response`` at one of its frequencies (Hz), or where it is largest among them; ``part``: "abs", "phase" (rad), "real" or "imag"."""
+    if part not in ("abs", "phase", "real", "imag"):
+        raise InputError(f"criterion response: part {part!r} is unknown; use 'abs', 'phase', 'real' or 'imag'")
+    return Criterion(
+        "response", None, {"frequency": None if frequency is None else number(frequency, "criterion response: frequency"), "part": part}
+    )
+
+
 def value(expression: Text, **constants: Any) -> Criterion:
-    """The value of an expression at the state that a verb without time finds: equilibrium, assemble."""
+    """The value of an expression at the state that a verb without time finds: equilibrium, assemble, static_forces (``hinge.actuator``)."""
     return _about("value", expression, constants)
 
 
@@ -249,6 +265,6 @@ def named(criteria: Any) -> dict[str, Criterion]:
 
 
 __all__ = [
-    "Constraint", "Criterion", "at", "cfc", "damping_ratio", "eigenvalue", "end_time", "event_time", "final", "frequency", "integral", "iso2631", "largest",
-    "least_squares", "mean", "moving_average", "rms", "smallest", "sustained", "value",
+    "Constraint", "Criterion", "at", "cfc", "damping_ratio", "eigenvalue", "end_time", "entry", "event_time", "final", "frequency", "integral", "iso2631", "largest",
+    "least_squares", "mean", "moving_average", "response", "rms", "smallest", "sustained", "value",
 ]  # fmt: skip

@@ -278,6 +278,8 @@ class FrequencyResponse(Shown):
     values: np.ndarray
     input: str
     output: str
+    #: The linear system that answers.
+    linear: LinearSystem | None = field(default=None, repr=False)
 
     @property
     def magnitude(self) -> np.ndarray:
@@ -331,7 +333,7 @@ def frequency_response(
         raise SolverError(
             f"frequency_response: a frequency meets an undamped mode of '{system.model.name}' exactly; shift it a little"
         ) from None
-    return FrequencyResponse(f, values, input, linear.outputs[0])
+    return FrequencyResponse(f, values, input, linear.outputs[0], linear)
 
 
 # --- root locus --------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: Verbs that can be planned, with the argument of each that is a state, and its place behind the system.
 VERBS: dict[str, tuple[str, int]] = {
     "simulate": ("x0", 0), "equilibrium": ("x0", 0), "modal": ("state", 0), "linearise": ("state", 0), "frequency_response": ("state", 3),
-    "kinematics": ("x0", 2), "assemble": ("fixed", 0), "static_forces": ("state", 0),
+    "kinematics": ("x0", 2), "assemble": ("fixed", 0), "static_forces": ("state", 0), "inverse_dynamics_along": ("x0", 3),
 }  # fmt: skip
 #: The place of ``method`` among the arguments of ``simulate``.
 METHOD_PLACE = 2

@@ -15,11 +15,12 @@ from ..results.store import Store
 from ..solvers.optimisers import Found, Method, method_named
 from .criteria import Constraint, Criterion, named
 from .design.kept import kept_in
-from .design.optimum import Optimum, conditions
+from .design.optimum import AT_ROW, Optimum, conditions
 from .design.scalarised import FEASIBLE, Forms, violation
 from .design.search import Searched, Searches, Wanted, search
 from .design.space import Evaluated, Space, variables_of
 from .design.studied import Held, Linked, Scenarios, Studied
+from .design.together import Together
 from .workers import Failed, Workers, crew_for, results
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ STATIONARY = 1e-6
 class Problem:
     """Variables of an analysis, criteria to minimise, constraints to keep.
 
-    analysis: an analysis, or one in several scenarios (:class:`.Scenarios`).
+    analysis: an analysis, one in several scenarios (:class:`.Scenarios`), or several by name, ``{"bump": bump, "modes": modes}``: criteria then are called
+        "bump.comfort" and "modes.first".
     variables: names of parameters and initial values, with the bounds of the parameters; or names with bounds, ``{"c": (10, "5 kN s/m")}``, with choices,
         ``{"plies": range(3, 9), "bore": {0.02, 0.025, 0.04}}``, or with expressions of others, ``{"c_R": "0.8*c_F"}``.
     minimise: criteria by name, or one alone.
@@ -58,9 +60,11 @@ class Problem:
     """
 
     def __init__(
-        self, analysis: Analysis | Studied, variables: Sequence[str] | Mapping[str, Any], minimise: Any,
+        self, analysis: Analysis | Studied | Mapping[str, Any], variables: Sequence[str] | Mapping[str, Any], minimise: Any,
         subject_to: Mapping[str, Constraint] | None = None,
     ) -> None:  # fmt: skip
+        if isinstance(analysis, Mapping):
+            analysis = Together(analysis)
         laws = {n: x for n, x in variables.items() if isinstance(x, str)} if isinstance(variables, Mapping) else {}
         free = {n: x for n, x in variables.items() if n not in laws} if isinstance(variables, Mapping) else variables
         self.variables = variables_of(analysis, free)
@@ -118,6 +122,8 @@ class Problem:
                 best = self._best_of([(wanted, a)], solver, x, tolerance, limit, starts, crew)
         spent = {**best.evaluations, "runs": self.space.runs, "gradients": self.space.gradients}
         return replace(best, evaluations=spent, failed=tuple(e.message for e in self.space.failed))
+
+    optimize = optimise
 
     def _objective(
         self, form: str, weights: Mapping[str, float] | None, goals: Mapping[str, Any] | None, x: np.ndarray
@@ -216,7 +222,17 @@ class Problem:
             rows.append((a / size, (best.criteria[n] + slack * size) / size))
             x = self.space.scaled(best.values)
         assert best is not None
-        return best
+        return self._inherited(best, order, rows, x)
+
+    def _inherited(self, best: Optimum, order: list[str], rows: list[tuple[np.ndarray, float]], x: np.ndarray) -> Optimum:
+        """The last optimum with the conditions of its own level: earlier criteria that hold it back are constraints with multipliers."""
+        places = [list(self.minimise).index(n) for n in order]
+        y = np.array([*best.criteria.values(), *best.constraints.values()])
+        held = [k for k, (row, upper) in zip(places[:-1], rows, strict=False) if row @ y >= upper - AT_ROW * max(1.0, abs(upper))]
+        kkt, multipliers = conditions(self, self.space, x, np.eye(len(y))[places[-1]], held)
+        names = list(self.minimise)
+        told = [f"{names[k]} is {'active' if k in held else 'idle'}" for k in places[:-1]]
+        return replace(best, kkt=kkt, multipliers=multipliers, notes=(*best.notes, f"held from earlier levels: {', '.join(told)}"))
 
     def _check_choices(self, solver: Method) -> None:
         chosen = [v.name for v in self.variables if v.values]

@@ -53,6 +53,10 @@ def simulate(
 
         return Pieces(system, method, inputs).go(x0, t, options)
     start, restart, span = started(system, x0, t)
+    if (touches(system.model) or "overlap" in options) and restart is None and method != "moreau":
+        from .touching.apart import start_apart
+
+        start = start_apart(system, start, options.pop("overlap", None))
     settings, rest = settings_of(system, span, method, options, restart)
     run = system.run(start, span, Inputs(system, inputs, start.memory), settings, rest)
     solution = solved(system, run, restart)

@@ -18,7 +18,7 @@ from ..shown import Shown
 from ..structures.dofs import Array
 from ..symbolic import Expr
 from ..symbolic import log as symbolic_log
-from ..symbolic.tables import Table, table
+from ..symbolic.tables import Table, number_table
 from .bodies import CUTOFF, FastBody, rigid
 from .hertz_theory import hertz_stiffness
 from .impact import Contact, Impact, Pair
@@ -234,7 +234,7 @@ class RestitutionTable:
 
     @cached_property
     def spline(self) -> Table:
-        return table(np.log(self.speed), self.value, name="restitution")
+        return number_table(np.log(self.speed), self.value, name="restitution")
 
     def __call__(self, v: Any) -> Any:
         if isinstance(v, Expr):
@@ -269,7 +269,7 @@ def restitution_table(pair: Pair, settings: Settings, low: float, high: float, t
     rows = np.array([row(v) for v in speeds])
     while True:
         between = np.sqrt(speeds[1:] * speeds[:-1])
-        coarse = table(np.log(speeds), rows[:, 0])
+        coarse = number_table(np.log(speeds), rows[:, 0])
         new = np.array([row(v) for v in between])
         error = float(np.abs(coarse.value((0,), np.log(between)) - new[:, 0]).max())
         order = np.argsort(np.concatenate([speeds, between]))

@@ -24,7 +24,7 @@ _LATER = {
         "solid": "Solid",
         "fastening": "NodeOnBody",
         "beam": "Beam BeamNode section_of",
-        "cable": "Cable SlidingPoint",
+        "cable": "Cable SlidingPoint catenary",
         "planar_beam": "PlanarBeam PlanarNode planar_section_of",
         "point_laws": "PointLaw SAINT_VENANT_KIRCHHOFF NEO_HOOKE MOONEY_RIVLIN ogden lame",
         "interpolation": "Interpolation hexahedron quadrilateral tetrahedron",

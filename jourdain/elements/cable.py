@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..symbolic.expr import HALF, ONE, ZERO, Expr, as_expr
+from ..symbolic.expr import HALF, ONE, ZERO, Expr, as_expr, symbol
 from ..symbolic.functions import maximum, sqrt
 from ..symbolic.vectors import NULL, Vector
 from .carriers import Carrier, Particle, split
-from .element import Composite, Element, Symbols, Term
+from .element import Composite, Coordinate, Element, Internal, Symbols, Term
 
 #: Places of Gauss's points on (0, 1) and their weights.
 POINTS, WEIGHTS = (0.5 * (x + s) for x, s in zip(np.polynomial.legendre.leggauss(3), (1.0, 0.0), strict=True))
@@ -34,21 +34,64 @@ def _mass_shares() -> np.ndarray:
     return np.asarray(HERMITE @ powers @ HERMITE.T)
 
 
+def catenary(
+    start: Sequence[float], end: Sequence[float], length: float, pieces: int, down: Sequence[float] = (0, 0, -1)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Places and slopes of the nodes of a slack cable that hangs between two points: even pieces of a curve of this length, without stretch.
+
+    >>> places, slopes = catenary((0, 0), (1, 0), 1.2, 4, down=(0, -1))
+    >>> places.round(3).tolist()[2], slopes[2].round(9).tolist()
+    ([0.5, -0.292], [1.0, 0.0])
+    """
+    a, b, fall = (np.asarray(x, float) for x in (start, end, down))
+    fall = fall / np.linalg.norm(fall)
+    drop = float((b - a) @ fall)
+    across = b - a - drop * fall
+    span, flat = float(np.linalg.norm(across)), np.sqrt(max(length * length - drop * drop, 0.0))
+    if not (length > np.linalg.norm(b - a) and span > 0.0 and pieces >= 1):
+        raise ModelError(
+            f"a catenary of {length:g} m in {pieces} pieces between points {np.linalg.norm(b - a):g} m apart does not hang; take a longer one, and points not above each other"
+        )
+    low, high = 1e-9, 1.0  # of x in sinh(x)/x = √(L² − drop²)/span, x = span over twice the parameter
+    while np.sinh(high) / high < flat / span:
+        low, high = high, 2.0 * high
+    for _ in range(200):
+        x = 0.5 * (low + high)
+        low, high = (x, high) if np.sinh(x) / x < flat / span else (low, x)
+    c = span / (2.0 * x)
+    lowest = np.arctanh(-drop / length)  # of the middle; heights above are c cosh(u), u from −x to x about it
+    first, last = lowest - x, lowest + x
+    s = np.linspace(np.sinh(first), np.sinh(last), pieces + 1)
+    u = np.arcsinh(s)
+    places = a + np.outer(c * (u - first), across / span) - np.outer(c * (np.cosh(u) - np.cosh(first)), fall)
+    slopes = np.outer(1.0 / np.cosh(u), across / span) - np.outer(np.tanh(u), fall)
+    places[-1] = b
+    return places, slopes
+
+
 class Cable(Element):
     """A piece of cable between two nodes of places and slopes, in space or in the plane.
 
-    Constants: ``length`` (m) before deformation, ``axial`` EA (N), ``bending`` EI (N m²), ``mass_per_length`` ρA (kg/m), ``gravity`` (m/s²).
+    Constants: ``length`` (m) before deformation, ``axial`` EA (N), ``bending`` EI (N m²), ``mass_per_length`` ρA (kg/m), ``gravity`` (m/s²).  A ``viscous`` one has
+    a tension of ``viscosity`` · ε̇ beside that of the stretch (viscosity in N s; Kelvin and Voigt).
     """
 
-    not_negative = ("axial", "bending", "mass_per_length")
+    not_negative = ("axial", "bending", "mass_per_length", "viscosity")
     in_numbers = True
 
-    def __init__(self, dimension: int = 3) -> None:
+    def __init__(self, dimension: int = 3, viscous: bool = False) -> None:
         if dimension not in (2, 3):
             raise ModelError(f"{self.name}: dimension {dimension!r} is neither 2 nor 3")
-        self.dimension = dimension
+        self.dimension, self.viscous = dimension, viscous
         self.blocks = {"node0": 2 * dimension, "node1": 2 * dimension}
-        self.constants = {"length": 1, "axial": 1, "bending": 1, "mass_per_length": 1, "gravity": dimension}
+        self.constants = {
+            "length": 1,
+            "axial": 1,
+            "bending": 1,
+            "mass_per_length": 1,
+            "gravity": dimension,
+            **({"viscosity": 1} if viscous else {}),
+        }
 
     def _vectors(self, p: Any) -> list[Vector]:
         """Place and slope of the first node, and of the second."""
@@ -86,6 +129,25 @@ class Cable(Element):
             share = float((HERMITE[i] / (1.0 + np.arange(4))).sum())
             weight = weight - s.mass_per_length * as_expr(share) * s.length ** (1 + i % 2) * gravity.dot(v)
         return [*terms, weight]
+
+    def internal(self, s: Symbols) -> Internal | None:
+        """Tension d Δε/h of a viscous cable with Δε = 2 r̄′·Δr′/(√a₀ + √a₁), exactly the change of strain; it dissipates d Δε²/h for a length."""
+        if not self.viscous:
+            return None
+        forces: dict[Coordinate, Expr] = {}
+        dissipated, d = ZERO, self.dimension
+        for xi, weight in zip(POINTS, WEIGHTS, strict=True):
+            start, end, mid = (self._at(p, s.length, float(xi), 1) for p in (s.at0, s.at1, s.mid))
+            along = mid * (as_expr(2.0) / (sqrt(start.dot(start)) + sqrt(end.dot(end))))
+            change = along.dot(end - start)
+            tension = as_expr(float(weight)) * s.length * s.viscosity * change / s.h
+            dissipated = dissipated + tension * change
+            for i, (block, k) in enumerate((b, k) for b in self.blocks for k in range(2)):
+                share = as_expr(float(np.polynomial.Polynomial(HERMITE[i]).deriv()(xi))) * s.length ** ((i % 2) - 1)
+                for c in range(d):
+                    entry = block, d * k + c
+                    forces[entry] = forces.get(entry, ZERO) + tension * share * along[c]
+        return Internal(forces, dissipated=dissipated)
 
     def momenta(self, s: Symbols) -> tuple[Vector, Vector]:
         """∫ ρA v ds and ∫ r × ρA v ds."""
@@ -134,16 +196,21 @@ class SlidingPoint(Element):
     """A point of a body that slides on a piece of cable: p − r(s) = 0, s (m, counted along the whole cable) a coordinate of its own without mass.
 
     Constants: ``point`` in the body, ``first`` (m) where the piece begins, ``length`` (m).  The force is normal to the cable; friction is an element on s
-    (:class:`.Viscous`, :class:`.Plastic`, :class:`.ViscousLaw`).
+    (:class:`.Viscous`, :class:`.Plastic`, :class:`.ViscousLaw`).  A ``rough`` point has Coulomb's friction μ N v/√(v² + v₀²) against its speed v along the cable, N the
+    normal force, with the constants ``friction`` μ and ``speed`` v₀ (m/s), below which it creeps instead of sticking.
     """
 
-    def __init__(self, body: Carrier | None = None, dimension: int = 3) -> None:
+    not_negative = ("friction",)
+
+    def __init__(self, body: Carrier | None = None, dimension: int = 3, rough: bool = False) -> None:
         self.body = body or Particle(dimension)
         if self.body.dimension != dimension:
             raise ModelError(f"{self.name}: a body of kind '{self.body.name}' has {self.body.dimension} dimensions, the cable {dimension}")
-        self.dimension = dimension
+        self.dimension, self.rough = dimension, rough
         self.blocks = {**self.body.blocks("body"), "node0": 2 * dimension, "node1": 2 * dimension, "s": 1}
-        self.constants = {"first": 1, "length": 1, **({"point": self.body.local} if self.body.local else {})}
+        self.constants = {
+            "first": 1, "length": 1, **({"point": self.body.local} if self.body.local else {}), **({"friction": 1, "speed": 1} if rough else {}),
+        }  # fmt: skip
 
     def constraints(self, s: Symbols) -> Sequence[tuple[str, Sequence[Term]]]:
         """One row for each direction."""
@@ -154,6 +221,23 @@ class SlidingPoint(Element):
         for c, name in zip(range(self.dimension), "xyz", strict=False):
             found.append((f"position.{name}", [point[c], _on_the_cable(s.first, s.length, s.s[0], [v[c] for v in nodes])]))
         return found
+
+    def internal(self, s: Symbols) -> Internal | None:
+        """Friction along s by the mean of the constraint force across the cable: F Δs is what it dissipates."""
+        if not self.rough:
+            return None
+        reactions = tuple(symbol(f"reaction[{c}]", "acceleration") for c in range(self.dimension))
+        xi, slope = (s.mid.s[0] - s.first) / s.length, NULL
+        for i, v in enumerate(v for b in ("node0", "node1") for v in split(s.mid, b, self.dimension)):
+            h = HERMITE[i].tolist()
+            slope = slope + v * ((as_expr(h[1]) + xi * (as_expr(2.0 * h[2]) + xi * as_expr(3.0 * h[3]))) * s.length ** ((i % 2) - 1))
+        force, square = Vector.of([*reactions, ZERO][:3]), slope.dot(slope)
+        across = force - slope * (force.dot(slope) / square)
+        moved, stretch = s.at1.s[0] - s.at0.s[0], sqrt(square)
+        speed = stretch * moved / s.h
+        normal = sqrt(across.dot(across) + as_expr(1e-24))
+        resisting = s.friction * normal * stretch * speed / sqrt(speed * speed + s.speed * s.speed)
+        return Internal({("s", 0): resisting}, dissipated=resisting * moved, reactions=reactions)
 
 
 class CableSeat(Element):
@@ -219,4 +303,4 @@ def _on_the_cable(first: Expr, length: Expr, along: Expr, q: Sequence[Expr]) -> 
     return Composite(value, (along, *q), gradient=gradient)
 
 
-__all__ = ["Cable", "CableSeat", "SlidingPoint", "StillDirections"]
+__all__ = ["Cable", "CableSeat", "SlidingPoint", "StillDirections", "catenary"]

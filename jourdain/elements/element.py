@@ -58,7 +58,8 @@ class Internal:
     ``forces`` F resist the motion (M v̇ = … − F) and obey F·(q₁ − q₀) = Ψ₁ − Ψ₀ + ΔD; ``history`` gives the new internal variables by
     name; ``dissipated`` is ΔD of the step (an energy, J), ``stored`` is Ψ₁ (J).  All are expressions of ``s.at0``, ``s.at1``,
     ``s.history`` and ``s.h``; with q₁ = q₀ and unchanged history ``stored`` must be the energy stored at the start.
-    Elements with history may give the forces ``at_ends`` of the step (start, end) for schemes that do not take means over it.
+    Elements with history may give the forces ``at_ends`` of the step (start, end) for schemes that do not take means over it.  Forces that depend on those of the
+    element's own constraints speak of their multipliers (means over the step) by the symbols ``reactions``, one for each row.
     """
 
     forces: Mapping[Coordinate, Expr]
@@ -66,6 +67,7 @@ class Internal:
     dissipated: Expr = ZERO
     stored: Expr = ZERO
     at_ends: tuple[Mapping[Coordinate, Expr], Mapping[Coordinate, Expr]] | None = None
+    reactions: Sequence[Expr] = ()
 
 
 @dataclass(frozen=True)

@@ -162,6 +162,8 @@ class ElementStep:
         kappa, first = p.scalars[2], len(self.row_names) - len(self.servo)
         values |= {symbol_: e / kappa for symbol_, e in zip(self._flat(s.acceleration), p.excess, strict=True)}
         values |= {v.multiplier: p.multipliers[first + k] / kappa for k, v in enumerate(self.servo) if v.multiplier is not None}
+        if self.internal is not None:
+            values |= {r: m / kappa for r, m in zip(self.internal.reactions, p.multipliers, strict=False)}
         values |= dict(zip([e for b in self.element.history for e in getattr(s.history, b)], p.history, strict=True))
         fraction = theta if self.evaluation == "end" else HALF
         values |= {s.h: h, s.t0: t0, s.t1: add(t0, h), s.t: add(t0, mul(fraction, h))}

@@ -37,7 +37,9 @@ _RESISTANCE = ("rolling", "spinning", "turning")
 _PLACE = ("a", "b", "exclude", "law")
 #: What laws of the user's own read, by their names in a file.
 _OWN = {DEPTH: "self.depth", RATE: "self.rate", APPROACH: "self.approach"}
-_RIGID = ("friction", "restitution", "static_friction", "impact", "cone")
+_RIGID = (
+    "friction", "restitution", "static_friction", "impact", "cone", "along", "of", "friction_across", "static_friction_across", "rolling", "spinning",
+)  # fmt: skip
 WORDS = ("rigid", *KINDS)
 
 
@@ -51,11 +53,9 @@ def read_law(reader: ModelReader, item: Table) -> Rigid | Penalty:
     for key in item:
         if key not in taken:
             raise ModelError(f"law '{word}' has no '{key}'; it has {', '.join(k for k in sorted(taken) if k not in _PLACE)}")
-    values: dict[str, Any] = {k: reader.value(item[k]) for k in own if k in item and k not in ("material", "force", "impact", "cone")}
     if word == "rigid":
-        static = reader.value(item["static_friction"]) if "static_friction" in item else None
-        values = {k: x for k, x in values.items() if k in ("friction", "restitution")}
-        return rigid(**values, static=static, law=item.get("impact", "newton"), cone=item.get("cone", "exact"))
+        return read_rigid(reader, item)
+    values: dict[str, Any] = {k: reader.value(item[k]) for k in own if k in item and k not in ("material", "force")}
     if "material" in item:
         given = item["material"]
         found = [read_material(reader, m) for m in (given if isinstance(given, list) else [given])]
@@ -72,6 +72,17 @@ def read_law(reader: ModelReader, item: Table) -> Rigid | Penalty:
         if word in ("linear", "kelvin-voigt") and key not in item:
             raise ModelError(f"law '{word}' needs {key}")
     return make(**values, friction=_read_friction(reader, item))
+
+
+def read_rigid(reader: ModelReader, item: Table) -> Rigid:
+    """The law of surfaces that do not give way, of a stop or of a rope."""
+    values: dict[str, Any] = {k: reader.value(item[k]) for k in ("friction", "restitution", "rolling", "spinning") if k in item}
+    if "static_friction" in item:
+        values["static"] = reader.value(item["static_friction"])
+    for word, key in (("friction", "friction_across"), ("static", "static_friction_across")):
+        if key in item:
+            values[word] = (values.get(word, ZERO), reader.value(item[key]))
+    return rigid(**values, law=item.get("impact", "newton"), **{k: item[k] for k in ("cone", "along", "of") if k in item})
 
 
 def _read_friction(reader: ModelReader, item: Table) -> Friction:
@@ -107,7 +118,10 @@ def law_table(law: Rigid | Penalty, writer: ModelWriter) -> dict[str, Any]:
                 "restitution that depends on the speed cannot be written to a model file; write a number, or keep the model in Python"
             )
         known = {k: writer.value(e) for k, e in (("friction", law.friction), ("restitution", law.restitution)) if e is not ZERO}
-        known |= {} if law.static is None else {"static_friction": writer.value(law.static)}
+        more = {"static_friction": law.static, "friction_across": law.across, "static_friction_across": law.static_across}
+        known |= {k: writer.value(e) for k, e in more.items() if e is not None}
+        known |= {k: writer.value(e) for k, e in (("rolling", law.rolling), ("spinning", law.spinning)) if e is not ZERO}
+        known |= {} if law.along is None else {"along": list(law.along), "of": law.of}
         return known | {k: word for k, word, usual in (("impact", law.law, "newton"), ("cone", law.cone, "exact")) if word != usual}
     item: dict[str, Any] = {"law": law.kind}
     own, normal = KINDS[law.kind][1], law.normal
@@ -136,4 +150,4 @@ def material_word(material: Material, writer: ModelWriter) -> Any:
     return asdict(material) if not named and word in writer.model.materials else word
 
 
-__all__ = ["KINDS", "WORDS", "law_table", "material_word", "read_law", "read_material"]
+__all__ = ["KINDS", "WORDS", "law_table", "material_word", "read_law", "read_material", "read_rigid"]

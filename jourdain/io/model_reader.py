@@ -25,9 +25,9 @@ from ..model.values import number, value
 from ..model.values import rotation as parse_rotation
 from ..symbolic.expr import Expr
 from ..symbolic.graph import substitute
-from ..symbolic.tables import Table, table
+from ..symbolic.tables import Table, number_table
 from ..symbolic.vectors import Inertia, Vector
-from .contact_tables import read_law
+from .contact_tables import read_law, read_rigid
 from .creation_order import Premade, entry_of
 from .load_tables import add_constraint, add_load
 from .model_names import ModelNames
@@ -254,14 +254,14 @@ class ModelReader:
             path = self.file(item["file"])
             if path.stat().st_size > MAX_TABLE:
                 raise ModelError(f"its file has {path.stat().st_size} bytes, more than {MAX_TABLE}")
-            return table(path, name=name, **options)
+            return number_table(path, name=name, **options)
         if "breaks" in item:
             return _raw_table(name, item)
         if "x" not in item or "y" not in item:
             raise ModelError(f"table '{name}' needs x and y (and z over both), or a file")
         if len(item["x"]) * len(item["y"]) > MAX_POINTS and "z" in item:
             raise ModelError(f"table '{name}' has more than {MAX_POINTS} points")
-        return table(item["x"], item["y"], item.get("z"), name=name, **options)
+        return number_table(item["x"], item["y"], item.get("z"), name=name, **options)
 
     def _prepared(self) -> None:
         """Symbols and expressions in the order of the file's "order"."""
@@ -487,6 +487,13 @@ class ModelReader:
         for name, item in self.data.get("contacts", {}).items():
             with self.at(("contacts", name), f"contact '{name}'"):
                 self.model.contact(name, item.get("a"), item.get("b"), read_law(self, item), item.get("exclude", ()))
+        for name, item in self.data.get("stops", {}).items():
+            with self.at(("stops", name), f"stop '{name}'"):
+                self.model.stops(law=read_rigid(self, item), joints=[self.joint(name)])
+        for name, item in self.data.get("ropes", {}).items():
+            with self.at(("ropes", name), f"rope '{name}'"):
+                ends = self.frame(item["a"]), self.frame(item["b"])
+                self.model.rope(name, *ends, length=self.value(item["length"]), law=read_rigid(self, item))
 
     def _events(self) -> None:
         for name, item in self.data.get("events", {}).items():

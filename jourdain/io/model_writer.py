@@ -19,7 +19,7 @@ from ..model.model import Model
 from ..model.values import rotation as parse_rotation
 from ..symbolic.expr import ZERO, Expr
 from ..symbolic.graph import topological
-from ..symbolic.tables import Table, table
+from ..symbolic.tables import Table, number_table
 from ..symbolic.vectors import Matrix
 from .contact_tables import law_table
 from .creation_order import misplaced, symbol_entries
@@ -141,15 +141,12 @@ class ModelWriter:
         document["loads"] = {load.name: load_table(load, self) for load in m.loads.values() if not load.of_body}
         document["constraints"] = {c.name: self._constraint(c) for c in m.constraints.values()}
         document["materials"] = {name: asdict(material) for name, material in m.materials.items()}
-        if m.dry_friction:
-            raise ModelError(
-                f"joint '{next(iter(m.dry_friction))}': a file cannot hold dry friction without smoothing yet; call m.friction(…, smoothing=0) after reading it"
-            )
-        if m.rigid_stops:
-            raise ModelError(
-                f"joint '{next(iter(m.rigid_stops))}': a file cannot hold its rigid stop yet; call m.stops(law=…) after reading the file"
-            )
         document["contacts"] = {c.name: self._contact(c) for c in m.contacts.values()}
+        document["stops"] = {name: law_table(law, self) for name, law in m.rigid_stops.items()}
+        document["ropes"] = {
+            r.name: {"a": self.frame(r.a), "b": self.frame(r.b), "length": self.value(r.length), **law_table(r.law, self)}
+            for r in m.ropes.values()
+        }
         document["outputs"] = {
             o.name: _short({"expression": self.value(o.expression), "unit": o.unit}, "expression") for o in m.outputs.values()
         }
@@ -391,11 +388,12 @@ class ModelWriter:
         """The constants of a load that is written by its kind; a ground of varying height is written as a law."""
         height = load.given.get("height", ZERO)
         level = not any(s in self.model._readings for s in topological([height]))
-        return load.given if not self.general and level else {}
+        dry = load.kind == "friction" and load.given.get("smoothing") is ZERO  # no law of the load says it
+        return load.given if dry or (not self.general and level) else {}
 
     def constants(self, known: Mapping[str, Any]) -> dict[str, Any]:
         rows = {k: self.vector(e) for k, e in known.items() if isinstance(e, list) and any(x is not ZERO for x in e)}
-        needed = ("stiffness", "length", "coulomb", "static", "coefficient", "lower", "upper")
+        needed = ("stiffness", "length", "coulomb", "static", "smoothing", "coefficient", "lower", "upper")
         return {k: self.value(e) for k, e in known.items() if not isinstance(e, list) and (e is not ZERO or k in needed)} | rows
 
     def _constraint(self, item: Any) -> dict[str, Any]:
@@ -483,7 +481,7 @@ def _table_data(t: Table) -> dict[str, Any]:
         for kind in ("spline", "linear"):
             for end in near:
                 values = [*map(float, pieces[:, 0]), end]
-                if table(grid, values, kind=kind, extrapolate=t.extrapolate).key == t.key:
+                if number_table(grid, values, kind=kind, extrapolate=t.extrapolate).key == t.key:
                     item = {"x": [float(x) for x in grid], "y": values, "kind": kind, "extrapolate": t.extrapolate}
                     defaults = {"kind": "spline", "extrapolate": "hold"}
                     return {k: v for k, v in item.items() if defaults.get(k) != v}

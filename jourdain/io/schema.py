@@ -289,6 +289,10 @@ SECTIONS: dict[str, Section] = {
         "restitution": ("value", "coefficient of restitution, 0 to 1"),
         "impact": ("text", "law of impact of rigid surfaces: newton, poisson or stronge"),
         "cone": ("text", "cone of friction of rigid surfaces: exact or convex"),
+        "along": ("axis", "axis of the bodies of side of along which friction of rigid surfaces acts: x, y, z, -x, … or three components"),
+        "of": ("text", "side whose bodies have the axis along which friction of rigid surfaces acts: a or b"),
+        "friction_across": ("value", "coefficient of friction at right angles to it"),
+        "static_friction_across": ("value", "coefficient of friction at rest at right angles to it"),
         "stiffness": ("value", "K in N/m, of other exponents in N/m^exponent"),
         "exponent": ("value", "n of K δⁿ"),
         "damping": ("value", "of kelvin-voigt in N s/m, of hunt-crossley in s/m"),
@@ -306,6 +310,14 @@ SECTIONS: dict[str, Section] = {
         "turning": ("value", "rate of turning in rad/s below which these grow linearly"),
         "exclude": ("pairs", "pairs of bodies that do not touch"),
     }),
+    "stops": Section("stop", "joints that cannot go on at their limits", {
+        "restitution": ("value", "coefficient of restitution, 0 to 1"), "impact": ("text", "law of impact: newton, poisson or stronge"),
+    }),
+    "ropes": Section("rope", "ropes of constant length that pull and never push", {
+        "a": ("frame", "first end"), "b": ("frame", "second end"), "length": ("value", "length in m"),
+        "restitution": ("value", "coefficient of restitution where they become taut, 0 to 1"),
+        "impact": ("text", "law of impact: newton, poisson or stronge"),
+    }, ("a", "b", "length")),
     "events": Section("event", "what happens when an expression crosses zero", {
         "guard": ("value", _LAW),
         "direction": ("integer", "1: rising, -1: falling, 0: both"),

@@ -28,7 +28,7 @@ _MADE = ("theory", "up", "offset", *_COMMON)
 #: Keys of a structure by kind: those that it must and those that it may have.
 KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "beam": (("start", "end", "section", "material"), ("elements", *_MADE)),
-    "cable": (("start", "end", "section", "material"), ("elements", "up", *_COMMON)),
+    "cable": (("start", "end", "section", "material"), ("elements", "up", "viscosity", *_COMMON)),
     "framework": (("nodes", "members", "section", "material"), _MADE),
     "block": (("size", "cells", "material"), ("origin", "element", *_COMMON)),
     "sheet": (("size", "cells", "thickness", "material"), ("origin", *_COMMON)),
@@ -82,6 +82,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "EA": ("amounts", "axial stiffness in N; of a truss one or one a bar"),
     "EI": ("value", "bending stiffness in N m²"),
     "mass": ("value", "mass at each node in kg"),
+    "viscosity": ("value", "of a cable: its tension for a rate of strain, in N s (default: 0)"),
     "mass_per_length": ("amounts", "mass per length in kg/m; of a truss one or one a bar"),
     "length": ("value", "length in m of a beam along x from the origin"),
     "bending": ("numbers", "numbers of functions for bending along y and z (default: 3, 0)"),
@@ -127,7 +128,7 @@ FLEXIBLE: dict[str, tuple[str, str]] = {
         "gauges",
         "strain gauges on a beam: tables of at (m) and curvature (x, y or z); expressions call their numbers body.gauge1[0] …",
     ),
-    "sliders": ("sliders", "what slides along a cable: tables of name, point, at (m), damping, friction, stiffness"),
+    "sliders": ("sliders", "what slides along a cable: tables of name, point, at (m), damping, friction, stiffness, coefficient, speed"),
 }
 SLIDER: dict[str, tuple[str, str]] = {
     "name": ("text", "name of the way along the cable"),
@@ -136,6 +137,8 @@ SLIDER: dict[str, tuple[str, str]] = {
     "damping": ("value", "viscous friction in N s/m (default: 0)"),
     "friction": ("value", "largest dry friction in N (default: 0)"),
     "stiffness": ("value", "by which dry friction sticks, in N/m (default: 1e4)"),
+    "coefficient": ("value", "of friction by the normal force (default: 0)"),
+    "speed": ("value", "below which that friction is smooth, in m/s (default: 1e-3)"),
 }
 GAUGE: dict[str, tuple[str, str]] = {
     "at": ("value", "place along the beam in m"),
@@ -154,8 +157,9 @@ PATCH: dict[str, tuple[str, str]] = {
 #: Units of numbers that are no lengths.
 _UNITS = {
     "E": "Pa", "density": "kg/m³", "area": "m²", "Iy": "m⁴", "Iz": "m⁴", "torsion": "m⁴", "EA": "N", "mass": "kg", "mass_per_length": "kg/m",
+    "viscosity": "N*s",
 } | dict.fromkeys(("nu", "up", "shear_y", "shear_z", "EI"))  # fmt: skip
-_SLIDER_UNITS = {"at": "m", "damping": "N*s/m", "friction": "N", "stiffness": "N/m"}
+_SLIDER_UNITS = {"at": "m", "damping": "N*s/m", "friction": "N", "stiffness": "N/m", "coefficient": "", "speed": "m/s"}
 _NAMED_MATERIALS = {"steel": "STEEL", "aluminium": "ALUMINIUM"}
 
 
@@ -342,7 +346,7 @@ class StructureTables:
         if isinstance(body, FlexibleBody) and body.gauges:
             item["gauges"] = [{"at": g.at, "curvature": g.curvature} for g in body.gauges]
         if isinstance(body, FlexibleBody) and body.sliders:
-            usual = {"damping": 0.0, "friction": 0.0, "stiffness": 1e4}
+            usual = {"damping": 0.0, "friction": 0.0, "stiffness": 1e4, "coefficient": 0.0, "speed": 1e-3}
             item["sliders"] = [
                 {"name": x.name, "point": self.writer.frame(x.frame), "at": x.at}
                 | {k: getattr(x, k) for k, u in usual.items() if getattr(x, k) != u}

@@ -32,8 +32,8 @@ def helicopter_rotor(
     m.force(mast, lambda x, v, t: where(t < ramp, torque * t / ramp, where(t < 2 * ramp, torque * (2.0 - t / ramp), 0.0)), name="drive")
     lame, shear = 1e7 * stiffness, 3e6 * stiffness
     young, poisson = shear * (3 * lame + 2 * shear) / (lame + shear), lame / (2 * (lame + shear))
-    blade = structures.block((9.5, 0.9, 0.2), cells, structures.Material(young, poisson, 510.0), origin=(1.5, -0.45, -0.1), name="blade")
-    blade.interface("root", "x-")
+    rubber = structures.Material(young, poisson, 510.0)
+    blade = structures.hexahedra((9.5, 0.9, 0.2), cells, rubber, origin=(1.5, -0.45, -0.1), name="blade", root="x-")
     reduced = blade.craig_bampton(modes)
     for k in range(blades):
         c, s = cos(2 * pi * k / blades), sin(2 * pi * k / blades)

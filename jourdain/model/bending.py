@@ -23,8 +23,12 @@ def flexible_bodies(model: Model) -> list[FlexibleBody]:
 
 
 def refuse_sliders(model: Model, what: str) -> None:
-    """Raises an error where nothing can slide along cables."""
+    """Raises an error where nothing can slide along cables, and their tension is not damped."""
     for body in model.bodies.values():
+        if is_flexible(body) and body.part.part.elements and (viscosity := getattr(body.part.part.elements[0], "viscosity", 0.0)):
+            raise InputError(
+                f"{what} takes cables by their modes and knows no viscosity of theirs, but '{body.name}' has {viscosity:g} N s; use formulation 'directors', or damping of modes"
+            )
         if is_flexible(body) and body.sliders:
             raise InputError(
                 f"{what} lets nothing slide along a cable, but '{next(iter(body.sliders))}' slides on '{body.name}'; use formulation 'directors'"

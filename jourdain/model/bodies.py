@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from .model import Model
 
 
+def other_model(there: Model, here: Model) -> str:
+    """Words for the model that something belongs to instead of this one."""
+    return f"another model named '{there.name}'" if there.name == here.name else f"the model '{there.name}', not to '{here.name}'"
+
+
 class Frame:
     """A point with axes fixed on a body: position and rotation relative to the body's frame."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..symbolic.expr import Expr, symbol
 from ..symbolic.vectors import Vector
-from .load_sorts import FrameLoad, JointForce
+from .load_sorts import FrameLoad, JointForce, LinkForce
 from .loads import Input
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def pushed(model: Model) -> Model:
     """The model with what rigid contacts and stops do as inputs, behind its own: equations for reactions, and for analyses about a state."""
     new: Any = copy(model)
     new.inputs, new.loads = dict(model.inputs), dict(model.loads)
-    new.contacts, new.rigid_stops = {n: c for n, c in model.contacts.items() if c.gives_way}, {}
+    new.contacts, new.rigid_stops, new.ropes = {n: c for n, c in model.contacts.items() if c.gives_way}, {}, {}
 
     def entry(name: str, unit: str) -> Expr:
         new.inputs[name] = Input(name, symbol(name, "input"), 0.0, unit)
@@ -62,6 +62,9 @@ def pushed(model: Model) -> Model:
         joint, label = model.joints[name], stop_name(name)
         force = entry(label, "N" if joint.coordinates[0].unit == "m" else "N m")
         new.loads[label] = JointForce(label, joint, joint.coordinates[0], force, kind="rigid stop")
+    for rope in model.ropes.values():
+        tension = entry(tension_name(rope.name), "N")
+        new.loads[rope.name] = LinkForce(rope.name, (rope.a, rope.b), *LinkForce.symbols(rope.name), tension, kind="rigid rope")
     for name in model.dry_friction:
         joint, label = model.joints[name], dry_name(name)
         force = entry(label, "N" if joint.coordinates[0].unit == "m" else "N m")
@@ -78,6 +81,11 @@ def dry_name(joint: str) -> str:
 def stop_name(joint: str) -> str:
     """The name of the force of a joint's rigid stop."""
     return f"{joint}.stop"
+
+
+def tension_name(rope: str) -> str:
+    """The name of the force in a rope that does not give way."""
+    return f"{rope}.tension"
 
 
 def wrench_names(contact: Contact, mover: str) -> list[str]:
@@ -107,4 +115,16 @@ def _points_of(shape: Shape) -> int:
     return sum(_points_of(p) for p in parts) if parts and shape.kind == "union" else POINTS.get(shape.kind, 8)
 
 
-__all__ = ["COMPONENTS", "LONG", "SHORT", "TouchLoad", "declare_touch", "dry_name", "pushed", "slot_count", "stop_name", "wrench_names"]
+__all__ = [
+    "COMPONENTS",
+    "LONG",
+    "SHORT",
+    "TouchLoad",
+    "declare_touch",
+    "dry_name",
+    "pushed",
+    "slot_count",
+    "stop_name",
+    "tension_name",
+    "wrench_names",
+]

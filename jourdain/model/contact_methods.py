@@ -80,6 +80,10 @@ def refuse_contacts(model: Model, what: str, remedy: str = "use simulate with me
     """Raises an error where something does not know contacts, or only those whose surfaces give way."""
     for joint in model.rigid_stops:
         raise InputError(f"{what} knows no rigid stops, but joint '{joint}' of '{model.name}' has one; {remedy}")
+    for rope in model.ropes:
+        raise InputError(
+            f"{what} knows no ropes that do not give way, but '{model.name}' has '{rope}'; {remedy}, or give the rope stiffness="
+        )
     for joint in model.dry_friction:
         raise InputError(
             f"{what} knows no dry friction without smoothing, but joint '{joint}' of '{model.name}' has it; {remedy}, or give smoothing="
@@ -96,9 +100,11 @@ def touches(model: Model) -> bool:
 
 def contact_digest(model: Model) -> str:
     """What equations of motion do not say of contacts: shapes, sides and laws, as a hash; empty where there are none."""
-    if not (model.contacts or model.rigid_stops or model.dry_friction):
+    if not (model.contacts or model.rigid_stops or model.dry_friction or model.ropes):
         return ""
     told = [f"{name} {law!r}" for name, law in (*model.rigid_stops.items(), *model.dry_friction.items())]
+    for r in model.ropes.values():
+        told.append(f"{r.name} {r.a.body.name} {r.a.position!r} {r.b.body.name} {r.b.position!r} {r.length!r} {r.law!r}")
     for c in model.contacts.values():
         sides = [[(s.body.name, repr(s.shape.primitive())) for s in side] for side in (c.a, c.b or ())]
         told.append(f"{c.name} {c.law!r} {sides} {sorted(map(sorted, c.exclude))}")

@@ -1,4 +1,4 @@
-"""Contacts of a model: which surfaces may touch, and by which law."""
+"""Contacts of a model: which surfaces may touch, and by which law; ropes that do not give way."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, nearest
-from .bodies import Body, Frame
+from ..symbolic.expr import KINDS, Expr
+from .bodies import Body, Frame, other_model
 from .constraints import Closure
 from .contact_laws import Rigid, rigid
 from .contact_loads import LONG, SHORT, declare_touch, slot_count, wrench_names
 from .penalty_laws import Penalty
+from .values import value
 
 if TYPE_CHECKING:
     from .model import Model
@@ -124,6 +126,8 @@ def declare(
     if len({id(s.body) for s in found.shapes}) < 2:
         raise ModelError(f"{what}: all its shapes are of '{found.shapes[0].body.name}', which cannot touch itself")
     check_apart(found, model)
+    if isinstance(found.law, Rigid) and found.law.along is not None:
+        _check_sides(found, what)
     if isinstance(found.law, Penalty):
         _check_curved(found, found.law, what)
         declare_touch(model, found)
@@ -176,7 +180,7 @@ def _body(model: Model, given: Any, what: str) -> Body:
 
 def _own(model: Model, body: Body, what: str) -> Body:
     if body.model is not model:
-        raise ModelError(f"{what}: body '{body.name}' belongs to the model '{body.model.name}'")
+        raise ModelError(f"{what}: body '{body.name}' belongs to {other_model(body.model, model)}")
     return body
 
 
@@ -198,6 +202,15 @@ def check_apart(contact: Contact, model: Model) -> None:
         a, b = next((a, b) for a in contact.a for b in contact.b if a.body is not b.body)
         raise ModelError(
             f"contact '{contact.name}': '{a.body.name}' and '{b.body.name}' are fixed to each other and cannot touch; leave it out, or join them by a joint that moves"
+        )
+
+
+def _check_sides(contact: Contact, what: str) -> None:
+    """Refuses friction that differs by direction where it is not clear whose direction that is."""
+    both = set(contact.a) if contact.b is None else set(contact.a) & set(contact.b)
+    if both:
+        raise ModelError(
+            f"{what}: '{next(iter(both)).name}' is of both sides, so that friction along an axis of side of= has no meaning; give both sides: m.contact(name, a, b, …)"
         )
 
 
@@ -248,4 +261,39 @@ def _rigid_groups(model: Model) -> list[list[str]]:
     return list({id(names): names for names in group.values()}.values())
 
 
-__all__ = ["BodyShape", "Contact", "apart", "check_apart", "declare", "may_touch", "shapes_of"]
+@dataclass(frozen=True)
+class Rope:
+    """A rope of constant length ℓ between two points: 0 ≤ ℓ − ‖r_b − r_a‖ ⟂ T ≥ 0, with a law of impact where it becomes taut."""
+
+    name: str
+    a: Frame
+    b: Frame
+    length: Expr
+    law: Rigid
+
+
+def declare_rope(model: Model, name: str, points: tuple[Frame, ...], length: Any, law: Any) -> Rope:
+    """A rope of a model that does not give way (:meth:`Model.rope` tells the arguments)."""
+    what = f"rope '{name}'"
+    if not isinstance(law, Rigid):
+        raise ModelError(f"{what}: law = {law!r} must be jd.contact.rigid(restitution=…); elastic ropes have stiffness= instead")
+    if len(points) != 2:
+        raise ModelError(
+            f"{what}: a rope that does not give way has two points, not {len(points)}; over pulleys give stiffness= in the place of law="
+        )
+    bends = next((p.body.name for p in points if p.body.modes), None)
+    if bends is not None:
+        raise ModelError(f"{what}: '{bends}' bends, where a rope must give way; give stiffness= in the place of law=")
+    if points[0].body is points[1].body:
+        raise ModelError(f"{what}: both its points are of '{points[0].body.name}'")
+    if str(law.friction) != "0" or law.resists:
+        raise ModelError(f"{what}: a rope has no friction; give jd.contact.rigid(restitution=…) alone")
+    z = value(length, f"{what}: length", "m")
+    if z.deps & ~KINDS["parameter"]:
+        raise ModelError(f"{what}: length = {z} must be a number or depend on parameters alone")
+    if z.is_number and not float(z) > 0.0:
+        raise ModelError(f"{what}: length = {float(z):g} must be positive")
+    return Rope(name, points[0], points[1], z, law)
+
+
+__all__ = ["BodyShape", "Contact", "Rope", "apart", "check_apart", "declare", "declare_rope", "may_touch", "shapes_of"]

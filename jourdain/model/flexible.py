@@ -73,7 +73,8 @@ class Gauge:
 class Slider:
     """A point of a body that slides along a cable: where it starts (m from the cable's start), and what resists it.
 
-    ``damping`` (N s/m), ``friction`` (N): the largest force of dry friction, with the ``stiffness`` (N/m) by which it sticks.
+    ``damping`` (N s/m), ``friction`` (N): the largest force of dry friction, with the ``stiffness`` (N/m) by which it sticks; ``coefficient`` of friction by the normal
+    force, smooth below ``speed`` (m/s).
     """
 
     name: str
@@ -82,6 +83,8 @@ class Slider:
     damping: float = 0.0
     friction: float = 0.0
     stiffness: float = 1e4
+    coefficient: float = 0.0
+    speed: float = 1e-3
 
 
 class PartBody(Body, ABC):
@@ -226,12 +229,12 @@ class FlexibleBody(PartBody):
         return scalar_product(_symbols(self.model.parameter_set, path, row), [c.q[0] for c in self.modes])
 
     def slide(
-        self, name: str, point: Body | Frame, at: Any, damping: Any = 0.0, friction: Any = 0.0, stiffness: Any = 1e4
+        self, name: str, point: Body | Frame, at: Any, damping: Any = 0.0, friction: Any = 0.0, stiffness: Any = 1e4, coefficient: Any = 0.0, speed: Any = 1e-3
     ) -> Slider:  # fmt: skip
         """Lets a point of a rigid body slide along a cable (:func:`jourdain.structures.cable`), from ``at`` (m from its start) on, in formulation "directors".
 
         The body has a joint that leaves it free (m.free), and starts on the cable.  ``damping`` (N s/m) and dry ``friction`` (N, with the ``stiffness`` in N/m by
-        which it sticks) resist it; the way is the channel ``name``.
+        which it sticks) resist it, and Coulomb's friction, ``coefficient`` times the normal force, smooth below ``speed`` (m/s); the way is the channel ``name``.
         """
         self.model._unlocked(f"slider '{name}'")
         what = f"slider '{name}' on '{self.name}'"
@@ -242,12 +245,14 @@ class FlexibleBody(PartBody):
             raise ModelError(f"{what}: what slides is a point of a rigid body of the model '{self.model.name}', not of '{frame.body.name}'")
         if name in self.model.joints or any(name in b.sliders for b in self.model.bodies.values() if isinstance(b, FlexibleBody)):
             raise ModelError(f"{what}: the name is taken; choose another")
-        units = {"at": "m", "damping": "N*s/m", "friction": "N", "stiffness": "N/m"}
-        given = {"at": at, "damping": damping, "friction": friction, "stiffness": stiffness}
+        units = {"at": "m", "damping": "N*s/m", "friction": "N", "stiffness": "N/m", "coefficient": "", "speed": "m/s"}
+        given = {"at": at, "damping": damping, "friction": friction, "stiffness": stiffness, "coefficient": coefficient, "speed": speed}
         numbers = {k: number(x, f"{what}: {k}", units[k]) for k, x in given.items()}
-        wrong = next((k for k, x in numbers.items() if x < 0.0 or (k == "stiffness" and x == 0.0)), None)
+        wrong = next((k for k, x in numbers.items() if x < 0.0 or (k in ("stiffness", "speed") and x == 0.0)), None)
         if wrong is not None:
-            raise ModelError(f"{what}: {wrong} = {numbers[wrong]:g} must be positive")
+            raise ModelError(
+                f"{what}: {wrong} = {numbers[wrong]:g} must {'be positive' if wrong in ('stiffness', 'speed') else 'not be negative'}"
+            )
         self.sliders[name] = Slider(name, frame, **numbers)
         return self.sliders[name]
 

@@ -204,7 +204,16 @@ class Copy:
             for item in body.sliders.values() if isinstance(body, FlexibleBody) else ():
                 cable = self.model.bodies[self.name(body.name)]
                 assert isinstance(cable, FlexibleBody)
-                cable.slide(self.name(item.name), self.frame(item.frame), item.at, item.damping, item.friction, item.stiffness)
+                cable.slide(
+                    self.name(item.name),
+                    self.frame(item.frame),
+                    item.at,
+                    item.damping,
+                    item.friction,
+                    item.stiffness,
+                    item.coefficient,
+                    item.speed,
+                )
 
     def _fill(self, copy: Body, body: Body) -> None:
         solids = {id(s): self.mirror.shape(mapped_shape(s, self.expr)) for s in body.shapes}
@@ -348,6 +357,10 @@ class Copy:
         for name, material in other.materials.items():
             m.materials[self.name(name)] = material
         m.dry_friction |= {self.name(name): (self.expr(a), self.expr(b)) for name, (a, b) in other.dry_friction.items()}
+        m.ropes |= {
+            self.name(r.name): replace(r, name=self.name(r.name), a=self.frame(r.a), b=self.frame(r.b), length=self.expr(r.length), law=r.law.mapped(self.expr))
+            for r in other.ropes.values()
+        }  # fmt: skip
         m.rigid_stops |= {self.name(name): law.mapped(self.expr) for name, law in other.rigid_stops.items()}
         for contact in other.contacts.values():
             law = contact.law.mapped(self.expr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ..errors import ModelError
 from ..symbolic.expr import HALF, KINDS, ZERO, Expr, mul, neg, symbol
@@ -19,6 +19,7 @@ from .values import number, traced, unit_axis, value, values, vector
 
 if TYPE_CHECKING:
     from .contact_laws import Rigid
+    from .contacts import Rope
     from .parameters import Parameters
 
 Law = Callable[..., Any]
@@ -78,6 +79,7 @@ class LoadMethods:
     sensors: dict[str, Sensor]
     ground: Body
     rigid_stops: dict[str, Rigid]
+    ropes: dict[str, Rope]
     #: bounds of dry friction that slides and that rests, by joint
     dry_friction: dict[str, tuple[Expr, Expr]]
     _parameters: Parameters
@@ -124,7 +126,7 @@ class LoadMethods:
         """Dry friction regularised over the velocity ``smoothing``: Coulomb, or Stribeck when ``static`` is given.
 
         With ``smoothing=0`` it is Coulomb's set-valued law: the joint sticks without creeping up to ``static`` (``coulomb`` where it is not given) and slides under
-        ``coulomb``, in runs by ``method="moreau"``; the load that is returned is the viscous part.
+        ``coulomb``, by ``method="moreau"`` and from event to event; the load that is returned is the viscous part.
         """
         what = f"friction at '{joint.name}'"
         u = law_units(joint._single().unit)
@@ -133,6 +135,9 @@ class LoadMethods:
             ("smoothing", smoothing, u["velocity"]),
         )  # fmt: skip
         fs = fc if static is None else value(static, f"{what}: static", u["force"])
+        for word, e in (("coulomb", fc), ("viscous", fv), ("static", fs), ("smoothing", eps)):
+            if e.is_number and float(e) < 0.0:
+                raise ModelError(f"{what}: {word} = {float(e):g} must not be negative")
         if eps is ZERO:
             return self._dry(joint, fc, fs, fv, what, name)
 
@@ -153,12 +158,13 @@ class LoadMethods:
         for word, e in (("coulomb", sliding), ("static", resting)):
             if e.deps & ~KINDS["parameter"]:
                 raise ModelError(f"{what}: {word} = {e} must be a number or depend on parameters alone where smoothing = 0")
-            if e.is_number and float(e) < 0.0:
-                raise ModelError(f"{what}: {word} = {float(e):g} must not be negative")
         if sliding.is_number and resting.is_number and float(resting) < float(sliding):
             raise ModelError(f"{what}: static = {float(resting):g} must not be smaller than coulomb = {float(sliding):g}")
         self.dry_friction[joint.name] = (sliding, resting)
-        return self.force(joint, lambda x, v, t: -viscous * v, name=name or self._free_name(f"{joint.name}.friction"))
+        load = self.force(joint, lambda x, v, t: -viscous * v, name=name or self._free_name(f"{joint.name}.friction"))
+        held = {} if resting is sliding else {"static": resting}
+        load.kind, load.given = "friction", {"coulomb": sliding, "viscous": viscous, **held, "smoothing": ZERO}
+        return load
 
     def lugre(
         self, joint: Joint, coulomb: Any, static: Any, stribeck: Any, stiffness: Any, damping: Any = 0.0, viscous: Any = 0.0,
@@ -280,8 +286,27 @@ class LoadMethods:
         load.given = {"damping": d}
         return load
 
-    def rope(self, name: str, *points: Body | Frame, stiffness: Any, length: Any, damping: Any = 0.0) -> LinkForce:
-        """An elastic rope over any number of points; it pulls and never pushes."""
+    @overload
+    def rope(self, name: str, *points: Body | Frame, length: Any, stiffness: Any, damping: Any = 0.0) -> LinkForce: ...
+    @overload
+    def rope(self, name: str, *points: Body | Frame, length: Any, law: Rigid) -> Rope: ...
+    def rope(
+        self, name: str, *points: Body | Frame, length: Any, stiffness: Any = None, damping: Any = 0.0, law: Rigid | None = None
+    ) -> LinkForce | Rope:
+        """A rope that pulls and never pushes: elastic over any number of points with ``stiffness`` (N/m) and ``damping``, or, with
+        ``law=jd.contact.rigid(restitution=e)``, of constant length between two points, where an impact makes it taut."""
+        if (law is None) == (stiffness is None):
+            raise ModelError(
+                f"rope '{name}': give stiffness= (N/m) of an elastic rope, or law=jd.contact.rigid(restitution=…) of one that does not give way"
+            )
+        if law is not None:
+            from .contacts import declare_rope
+
+            self._load_name(name, name)
+            self._new_name(name, "rope", self.ropes)
+            frames = tuple(self._frame(p, f"rope '{name}'") for p in points)
+            self.ropes[name] = declare_rope(self, name, frames, length, law)  # type: ignore[arg-type]
+            return self.ropes[name]
         given = ("stiffness", stiffness, "N/m"), ("length", length, "m"), ("damping", damping, "N s/m")
         k, z0, d = values(f"rope '{name}'", *given)
         load = self.link(name, *points, law=lambda z, rate, t: pushing(z - z0, rate, k, damping=d), kind="rope")

@@ -12,7 +12,7 @@ from ..shown import Shown
 from ..symbolic.expr import KINDS, ZERO, Expr, symbol
 from ..symbolic.graph import free_symbols
 from ..symbolic.vectors import Vector
-from .bodies import Body, Frame, check_mass_properties, shape_mass
+from .bodies import Body, Frame, check_mass_properties, other_model, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
 from .contact_methods import ContactMethods
 from .control import ControlMethods
@@ -33,8 +33,15 @@ if TYPE_CHECKING:
     from ..structures.sections import Material
     from ..systems.system import System
     from .contact_laws import Rigid
-    from .contacts import Contact
+    from .contacts import Contact, Rope
     from .topology import Topology
+
+#: Methods by the words of other programs.
+OTHER_WORDS = {
+    "prescribe": "drive", "motion": "drive", "actuate": "drive", "hinge": "revolute", "pin": "revolute", "slider": "prismatic", "slide": "prismatic",
+    "weld": "fixed", "fix": "fixed", "rigid": "fixed", "ball": "spherical", "floating": "free", "link": "body", "add_body": "body",
+    "rigid_body": "body", "actuator": "motor", "marker": "frame", "add_joint": "joint", "loop": "close", "measure": "output",
+}  # fmt: skip
 
 
 class Model(
@@ -63,6 +70,7 @@ class Model(
         self.contacts: dict[str, Contact] = {}
         #: Laws of joints that cannot go on at their limits.
         self.rigid_stops: dict[str, Rigid] = {}
+        self.ropes: dict[str, Rope] = {}
         self.dry_friction: dict[str, tuple[Expr, Expr]] = {}
         self.materials: dict[str, Material] = {}
         self.inputs: dict[str, Input] = {}
@@ -376,6 +384,24 @@ class Model(
         told = f"did you mean {', '.join(near)}?" if near else f"'{self.name}' has {', '.join(known[:12])}{' …' if len(known) > 12 else ''}"
         raise ModelError(f"there is no body or frame '{path}'; {told}")
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(self._unknown(name))
+
+    def _unknown(self, name: str) -> str:
+        """What to say about a name that a model does not have: a verb of compiled systems, or what is called otherwise here."""
+        told = f"a model has no '{name}'"
+        if name.startswith("_"):
+            return told
+        from ..systems.system import System
+
+        if hasattr(System, name):
+            return f"{told}: ask the compiled system, s = m.compile(), for s.{name}"
+        own = OTHER_WORDS.get(name)
+        near = [own] if own else nearest(name, [n for n in dir(type(self)) if not n.startswith("_")], 3)
+        return f"{told}; did you mean {' or '.join(f'm.{n}' for n in near)}?" if near else told
+
     def describe(self) -> str:
         """The tree, the coordinates and which formalism will be used and why."""
         from ..formalisms.describe import describe
@@ -399,14 +425,15 @@ class Model(
         if not isinstance(frame, Frame):
             raise ModelError(f"{what}: {given!r} is neither a body nor a frame; use body, body.at(x, y, z) or body.frame(...)")
         if frame.body.model is not self:
-            raise ModelError(f"{what}: '{frame.path}' belongs to the model '{frame.body.model.name}', not to '{self.name}'")
+            raise ModelError(f"{what}: '{frame.path}' belongs to {other_model(frame.body.model, self)}")
         return frame
 
     def _joint(self, given: Joint, what: str) -> Joint:
         if not isinstance(given, Joint):
             raise ModelError(f"{what}: {given!r} is not a joint; give the object that m.revolute(...) and the like return")
         if self.joints.get(given.name) is not given:
-            raise ModelError(f"{what}: joint '{given.name}' does not belong to the model '{self.name}'")
+            other = ", which has another joint of that name" if given.name in self.joints else ""
+            raise ModelError(f"{what}: joint '{given.name}' does not belong to the model '{self.name}'{other}")
         return given
 
     def _following(self, motions: tuple[Motion, ...], follow: Any, what: str) -> tuple[Motion, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError, ModelError, nearest
 from ..symbolic.expr import Expr, as_expr, symbol
 from ..symbolic.graph import evaluate, free_symbols
-from .values import number
+from .values import declared_units, number
 
 
 def _check_is_si(unit: str, name: str) -> None:
@@ -63,6 +63,10 @@ class Parameters:
         if unit:
             _check_is_si(unit, name)
         v = number(value, f"parameter '{name}'", unit or None)
+        if not unit and isinstance(value, str):
+            from .units import unit_in
+
+            unit = unit_in(value)
         if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
             raise ModelError(f"parameter '{name}': bounds {bounds!r} are not a pair; give (lower, upper), None for no bound")
         low, high = (None if b is None else number(b, f"parameter '{name}': bound", unit or None) for b in bounds)
@@ -70,6 +74,8 @@ class Parameters:
             raise ModelError(f"parameter '{name}': value {v:g} is outside its bounds ({low}, {high})")
         item = Parameter(name, symbol(name, "parameter"), v, unit, (low, high), description)
         self._own[name] = item
+        if unit:
+            declared_units[item.symbol] = unit
         return item.symbol
 
     def add_data(self, name: str, value: float) -> Expr:

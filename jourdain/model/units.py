@@ -321,13 +321,29 @@ def _mismatch(a: Unit, b: Unit) -> str | None:
     return None
 
 
+def mismatch(a: str, b: str) -> str | None:
+    """Why a value in unit ``a`` cannot be expressed in unit ``b``, or None if it can."""
+    return _mismatch(unit(a), unit(b))
+
+
+def unit_in(text: str) -> str:
+    """The SI unit of the quantity in a text such as "5 mm", "" for a pure number.
+
+    >>> unit_in("5 mm")
+    'm'
+    """
+    match = re.match(_NUMBER, text)
+    symbol = text[match.end() :].strip() if match else ""
+    return unit(symbol).si if symbol else ""
+
+
 def compatible(a: str, b: str) -> bool:
     """Whether a value in unit ``a`` can be expressed in unit ``b``.
 
     >>> compatible("rpm", "deg/s"), compatible("mm", "N")
     (True, False)
     """
-    return _mismatch(unit(a), unit(b)) is None
+    return mismatch(a, b) is None
 
 
 def convert(value: T, source: str, target: str) -> T:

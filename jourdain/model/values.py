@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from ..errors import InputError, ModelError
 from ..symbolic.expr import ONE, Expr, as_expr, div
 from ..symbolic.functions import sqrt
 from ..symbolic.vectors import AXES, IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
+
+#: Units of the parameters that were declared with one, by their symbols.
+declared_units: WeakKeyDictionary[Expr, str] = WeakKeyDictionary()
 
 _LETTERS = {"x": 0, "y": 1, "z": 2}
 
@@ -30,6 +34,8 @@ def value(given: Any, what: str, expects: str | None = None) -> Expr:
     ``expects`` is a unit of the dimension that a text must have.
     """
     if given.__class__ is Expr:
+        if expects is not None and given.op == "symbol" and given in declared_units:
+            _check_declared(given, what, expects)
         return given  # type: ignore[no-any-return]
     try:
         return as_expr(_quantity(given, expects) if isinstance(given, str) else given)
@@ -41,6 +47,14 @@ def value(given: Any, what: str, expects: str | None = None) -> Expr:
         if isinstance(error, DimensionError):
             raise ModelError(f"{what}: {error}") from None
         raise ModelError(f"{what}: {given!r} is not a number, an expression or a text with a unit ({error})") from None
+
+
+def _check_declared(given: Expr, what: str, expects: str) -> None:
+    """A parameter that was declared with a unit stands only where its dimension fits."""
+    from .units import mismatch
+
+    if reason := mismatch(declared_units[given], expects):
+        raise ModelError(f"{what}: parameter '{given.name}' should be in {expects!r} or a like unit: {reason}")
 
 
 def values(what: str, *items: tuple[str, Any, str]) -> list[Expr]:

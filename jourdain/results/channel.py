@@ -13,6 +13,7 @@ from jourdain.errors import InputError, JourdainError, nearest
 from jourdain.model.units import convert, unit
 
 Array = NDArray[Any]
+Index = tuple[int, ...]
 _KINDS = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}
 _FORBIDDEN = frozenset('/\\[]"')
 
@@ -53,22 +54,27 @@ def check_name(name: str) -> str:
 class Channel:
     """Samples of one quantity: ``values`` of shape (nt,) or (nt, k, …), a unit and a description.
 
-    ``values`` may be a function of no argument: it is called on first access and its result kept; so may a ``remark`` that is added to the
-    description (nothing when it is empty), where it takes the values to know it.
+    ``values`` may be a function of no argument: it is called on first access and its result kept.  A ``remark`` is added to the description
+    (nothing when it is empty) where it takes the values to know it, and a ``notice`` is told what is read; both are functions of the index of
+    the component meant, () for the whole.
 
     >>> Channel([0.0, 1.5], "m", "stroke").to("mm")
     array([   0., 1500.])
     """
 
-    __slots__ = ("_compute", "_known", "_length", "_remark", "_values", "brief", "unit")
+    __slots__ = ("_compute", "_known", "_length", "_notice", "_remark", "_values", "brief", "unit")
 
-    def __init__(self, values: Any, unit: str = "", description: str = "", remark: Callable[[], str] | None = None) -> None:
+    def __init__(
+        self, values: Any, unit: str = "", description: str = "", remark: Callable[[Index], str] | None = None,
+        notice: Callable[[Index], None] | None = None,
+    ) -> None:  # fmt: skip
         if not isinstance(unit, str) or not isinstance(description, str):
             raise InputError(f"channel unit {unit!r} and description {description!r} must be text")
         self.unit = unit
         #: The description without the remark.
         self.brief = description
         self._remark = remark
+        self._notice = notice
         self._length: int | None = None
         self._known = False
         self._compute: Callable[[], Any] = values if callable(values) else _nothing
@@ -85,7 +91,7 @@ class Channel:
     def description(self) -> str:
         """What the samples are, with the remark."""
         if self._remark is not None:
-            self.brief, self._remark = "; ".join(filter(None, (self.brief, self._remark()))), None
+            self.brief, self._remark = "; ".join(filter(None, (self.brief, self._remark(())))), None
         return self.brief
 
     @property
@@ -96,6 +102,23 @@ class Channel:
     @property
     def values(self) -> Array:
         """The samples, read-only, of type float, int or bool."""
+        self.read()
+        return self.samples
+
+    def read(self, index: Index = ()) -> None:
+        """Tells that the component at ``index`` is read, or all of them."""
+        if self._notice is not None:
+            self._notice(index)
+
+    def component(self, index: Index) -> Channel:
+        """The component at ``index`` as a channel."""
+        self.read(index)
+        remark = self._remark
+        return Channel(part(self.samples, index), self.unit, self.brief, None if remark is None else lambda _: remark(index))
+
+    @property
+    def samples(self) -> Array:
+        """The values, without telling that they are read."""
         if self._values is None:
             values = _frozen(self._compute())
             if self._length is not None:
@@ -103,16 +126,17 @@ class Channel:
             self._values, self._compute = values, _nothing  # lets go of what the function held
         return self._values
 
-    def within(self, way: Callable[[Callable[[], Any]], Callable[[], Any]]) -> Channel:
+    def within(self, way: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Channel:
         """This channel; what it is still to compute is computed as ``way`` makes it."""
         if not self.computed:
             self._compute = way(self._compute)
         self._remark = None if self._remark is None else way(self._remark)
+        self._notice = None if self._notice is None else way(self._notice)
         return self
 
     def like(self, values: Any) -> Channel:
         """A channel of the same quantity with other samples."""
-        return Channel(values, self.unit, self.brief, self._remark)
+        return Channel(values, self.unit, self.brief, self._remark, self._notice)
 
     def to(self, target: str) -> Array:
         """The samples in another unit of the same dimension, read-only."""
@@ -122,7 +146,7 @@ class Channel:
     def expect(self, length: int) -> None:
         """Declare the number of samples; checked now, or when a lazy channel is computed."""
         if self._known and self._length != length:
-            self._check(self.values, length)
+            self._check(self.samples, length)
         self._length = length
         if self._values is not None:
             self._check(self._values, length)
@@ -139,10 +163,10 @@ class Channel:
         return convert(1.0, self.unit, target)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Channel, (self.values, self.unit, self.description))
+        return (Channel, (self.samples, self.unit, self.description))
 
     def __repr__(self) -> str:
-        body = f"shape {self.values.shape}" if self.computed else "not computed yet"
+        body = f"shape {self.samples.shape}" if self.computed else "not computed yet"
         return f"Channel({body}, unit={self.unit!r}, description={self.brief!r})"
 
 

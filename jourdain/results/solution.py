@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jourdain.errors import InputError
-from jourdain.model.units import UnitError
+from jourdain.model.units import UnitError, convert
 from jourdain.results import interpolation
 from jourdain.results.channel import Array, Channel, UnknownChannelError, as_channel, check_name, part, unknown
 from jourdain.results.events import EventTable
@@ -58,12 +58,19 @@ class Sample(Mapping[str, Array]):
         if name == "t":
             return self.t[()]
         whole, index = self._solution.locate(name)
+        if whole in self._solution:
+            self._solution.channel(whole).read(index)
+        return self.unread(name)
+
+    def unread(self, name: str) -> Any:
+        """The values, without telling that they are read."""
+        whole, index = self._solution.locate(name)
         values = part(self._interpolate(whole), index)
         return values.reshape(self._shape + values.shape[1:])[()]
 
     def _interpolate(self, name: str) -> Array:
         channel, places = self._solution.channel(name), self._places
-        values = channel.values
+        values = channel.samples
         if values.dtype.kind != "f":
             return interpolation.hold(places, values)
         if channel.description == "memory" and self._solution.dense is None:  # it jumps from step to step
@@ -221,7 +228,7 @@ class Solution(Shown):
             return Channel(self.t, "s", "time")
         whole, index = self.locate(name)
         found = self._channels[whole] if whole in self._channels else self._frame_channels[whole]
-        return Channel(part(found.values, index), found.unit, found.description) if index else found
+        return found.component(index) if index else found
 
     def locate(self, name: str) -> tuple[str, tuple[int, ...]]:
         """The channel that holds ``name`` and the index of the component meant, () for the whole channel.
@@ -241,7 +248,7 @@ class Solution(Shown):
             if found is None:
                 raise self._absent(str(name)) or unknown("channel", name, [*self._channels, "t"])
             return found
-        shape = self._channels[head].values.shape[1:]
+        shape = self._channels[head].samples.shape[1:]
         if len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=True)):
             raise UnknownChannelError(f"channel {head!r} has samples of shape {shape}, there is no component {name!r}")
         return head, index
@@ -330,7 +337,7 @@ class Solution(Shown):
             old = self._channels[name]
             # a lazy channel stays lazy; one that is there already is cheap to carry over now
             values = rows(name) if old.computed else (lambda name=name: rows(name))
-            channels[name] = Channel(values, old.unit, old.description)
+            channels[name] = old.like(values)
         settings: dict[str, Any] = {
             "metadata": self.metadata,
             "statistics": self.statistics,
@@ -370,7 +377,7 @@ class Solution(Shown):
 
             return motion.map(rows)
 
-        found = self._derive(sample.t, sample.__getitem__, None if self.frame_provider is None else frames)
+        found = self._derive(sample.t, sample.unread, None if self.frame_provider is None else frames)
         found.touching = self.touching  # contacts are looked up in the run itself
         return found
 
@@ -395,15 +402,19 @@ class Solution(Shown):
             return self.resample([t0, t1] if t0 < t1 else [t0])
         head, tail = ([] if first.exact[0] else [t0]), ([] if last.exact[0] else [t1])
         if not head and not tail:
-            return self._derive(self.t[low:high], lambda name: self[name][low:high], self._row_frames(slice(low, high)))
+            return self._derive(self.t[low:high], lambda name: self.channel(name).samples[low:high], self._row_frames(slice(low, high)))
         ends = self.resample(head + tail)
         split = len(head)
+
+        def samples(solution: Solution, name: str) -> Array:
+            return solution.channel(name).samples
 
         def join(before: Array, inside: Array, after: Array) -> Array:
             return np.concatenate([before, inside, after])
 
         def rows(name: str) -> Array:
-            return join(ends[name][:split], self[name][low:high], ends[name][split:])
+            edge = samples(ends, name)
+            return join(edge[:split], samples(self, name)[low:high], edge[split:])
 
         def frames(name: str) -> FrameMotion:
             edge = ends.frame(name)
@@ -417,7 +428,7 @@ class Solution(Shown):
         names = self.names(*patterns)
         if not names:
             raise unknown("channel", " ".join(patterns), self._channels)
-        return self._derive(self.t, self.__getitem__, self.frame_provider, names)
+        return self._derive(self.t, lambda name: self.channel(name).samples, self.frame_provider, names)
 
     def with_channels(self, **channels: Any) -> Solution:
         """The solution with further channels; for names with dots use ``with_channels(**{"rod.force": …})``."""
@@ -457,7 +468,7 @@ class Solution(Shown):
 
         def rows(name: str) -> Array:
             mine, its = self.channel(name), other.channel(name)
-            return np.concatenate([mine.values, its.to(mine.unit) if mine.unit != its.unit else its.values])
+            return np.concatenate([mine.samples, convert(its.samples, its.unit, mine.unit) if mine.unit != its.unit else its.samples])
 
         def frames(name: str) -> FrameMotion:
             following = other.frame(name)

@@ -31,7 +31,7 @@ def heading(sol: Solution) -> str:
 def _row(name: str, channel: Channel) -> tuple[str, ...]:
     if not channel.computed:
         return name, channel.unit, "–", "–", "on demand", channel.brief
-    x = channel.values
+    x = channel.samples
     if x.size == 0:
         return name, channel.unit, "–", "–", "–", channel.description
     last = x[-1]

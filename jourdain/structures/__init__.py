@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .reduced import Point, ReducedStructure
     from .ritz import ritz_beam
     from .sections import ALUMINIUM, STEEL, Material, Section, Taper, circle, rectangle, taper
-    from .solids import block, sheet, solid
+    from .solids import block, hexahedra, sheet, solid, tetrahedra
     from .structure import Interface, Structure
     from .trusses import lattice_rod, truss, truss_box
 
@@ -31,7 +31,7 @@ _LATER = {
         "ritz": "ritz_beam",
         "patches": "Authority Patch piezo_authority with_patches",
         "trusses": "truss truss_box lattice_rod",
-        "solids": "solid block sheet",
+        "solids": "solid block sheet hexahedra tetrahedra",
         "files": "read read_reduced",
         "floating": "FloatingBody",
         "pose": "Pose frame_of",
@@ -71,6 +71,7 @@ __all__ = [
     "circle",
     "frame_of",
     "framework",
+    "hexahedra",
     "lattice_rod",
     "piezo_authority",
     "read",
@@ -80,6 +81,7 @@ __all__ = [
     "sheet",
     "solid",
     "taper",
+    "tetrahedra",
     "truss",
     "truss_box",
     "with_patches",

@@ -110,7 +110,9 @@ class BeamElements(ElementGroup):
 
 @dataclass(frozen=True, eq=False)
 class CableElements(BeamElements):
-    """Beams without shear whose large deformation is that of a thin cable, by places and slopes of its nodes."""
+    """Beams without shear whose large deformation is that of a thin cable, by places and slopes of its nodes; ``viscosity`` (N s) is that of its tension."""
+
+    viscosity: float = 0.0
 
 
 def section_forces(x: Array, end: Array) -> Array:
@@ -170,18 +172,24 @@ def cable(
     elements: int = 10,
     up: ArrayLike = (0, 0, 1),
     name: str = "cable",
+    viscosity: float = 0.0,
 ) -> Structure:
     """A thin cable, straight and free of stress, of equal pieces; its nodes are named "start", "end" and, where there is one, "middle".
 
-    By modes it is an Euler–Bernoulli beam; in directors it deforms as far as it likes, bends alike in all directions with E Iy, and transmits no torsion.
+    By modes it is an Euler–Bernoulli beam; in directors it deforms as far as it likes, bends alike in all directions with E Iy, and transmits no torsion; a tension of
+    ``viscosity`` (N s) times the rate of strain resists there.
 
     >>> cable((0, 0, 0), (2, 0, 0), circle(0.01), STEEL, elements=8).name
     'cable'
     """
+    if not viscosity >= 0.0:
+        raise InputError(f"{name}: viscosity = {viscosity:g} N s must not be negative")
     part = beam(start, end, section, material, elements=elements, up=up, name=name)
     (group,) = part.elements
-    part.elements = (CableElements(**{f.name: getattr(group, f.name) for f in fields(BeamElements)}),)
+    part.elements = (CableElements(**{f.name: getattr(group, f.name) for f in fields(BeamElements)}, viscosity=viscosity),)
     part.recipe = {"kind": "cable", "start": start, "end": end, "section": section, "material": material, "elements": elements, "up": up}
+    if viscosity:
+        part.recipe["viscosity"] = viscosity
     return part
 
 

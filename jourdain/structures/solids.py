@@ -218,6 +218,41 @@ def block(
     return part
 
 
+def hexahedra(
+    size: Sequence[float], cells: Sequence[int], material: Material, origin: ArrayLike = (0, 0, 0), nodes: int = 8, name: str = "hexahedra",
+    **interfaces: str,
+) -> Structure:  # fmt: skip
+    """A box of hexahedra of 8 or 20 ``nodes``; ``interfaces`` are sides by which it is held, by name: ``root="x-"``.
+
+    >>> blade = hexahedra((2.0, 0.2, 0.1), (8, 1, 1), Material(1e9, 0.3, 1e3), root="x-", tip="x+")
+    >>> sorted(blade.interfaces), len(blade.sets["x-"])
+    (['root', 'tip'], 4)
+    """
+    return _held(size, cells, material, origin, {8: "hex8", 20: "hex20"}, nodes, name, interfaces)
+
+
+def tetrahedra(
+    size: Sequence[float], cells: Sequence[int], material: Material, origin: ArrayLike = (0, 0, 0), nodes: int = 4, name: str = "tetrahedra",
+    **interfaces: str,
+) -> Structure:  # fmt: skip
+    """A box of tetrahedra of 4 or 10 ``nodes``, six for each of the ``cells``; ``interfaces`` as of :func:`hexahedra`."""
+    return _held(size, cells, material, origin, {4: "tet4", 10: "tet10"}, nodes, name, interfaces)
+
+
+def _held(
+    size: Sequence[float], cells: Sequence[int], material: Material, origin: ArrayLike, kinds: dict[int, str], nodes: int, name: str,
+    interfaces: dict[str, str],
+) -> Structure:  # fmt: skip
+    if nodes not in kinds:
+        raise InputError(f"{name}: elements of {nodes!r} nodes do not exist; there are {' and '.join(map(str, kinds))}")
+    part = block(size, cells, material, origin, kinds[nodes], name)
+    for word, side in interfaces.items():
+        if side not in part.sets:
+            raise InputError(f"{name}: '{side}' of interface '{word}' is no side; there are {', '.join(sorted(part.sets))}")
+        part.interface(word, side)
+    return part
+
+
 def sheet(
     size: Sequence[float], cells: Sequence[int], thickness: float, material: Material, origin: ArrayLike = (0, 0), name: str = "sheet"
 ) -> Structure:

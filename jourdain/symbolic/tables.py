@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from .expr import Expr, as_expr, nary
+from .expr import Expr, add, as_expr, constant, mul, nary
 
 
 class Table:
@@ -69,6 +69,36 @@ class Table:
         return i, x - grid[i], outside
 
 
+class ParametricTable:
+    """A table of one variable whose ordinates are expressions: y(x) = Σ yᵢ Nᵢ(x) with the tables Nᵢ that are 1 at one breakpoint and 0 at all others.
+
+    So ordinates may be parameters, and derivatives by them are exact.  Pieces between breakpoints are those of a table of numbers.
+    """
+
+    def __init__(self, name: str, ordinates: tuple[Expr, ...], shapes: tuple[Table, ...]) -> None:
+        self.name, self.ordinates, self.shapes = name, ordinates, shapes
+
+    def __call__(self, x: Any) -> Expr:
+        """The table's value at an expression."""
+        at = as_expr(x)
+        found = constant(0.0)
+        for y, shape in zip(self.ordinates, self.shapes, strict=True):
+            found = add(found, mul(y, shape(at)))
+        return found
+
+
+def _shapes(name: str, grid: np.ndarray, kind: str, extrapolate: str) -> tuple[Table, ...]:
+    """Tables that are 1 at one breakpoint and 0 at the others; hats are as short as they can be."""
+    found = []
+    for i in range(len(grid)):
+        unit = np.zeros(len(grid))
+        unit[i] = 1.0
+        low, high = (max(i - 1, 0), min(i + 2, len(grid))) if kind == "linear" and extrapolate == "hold" else (0, len(grid))
+        part = grid[low:high]
+        found.append(Table(name, (part,), _pieces(part, unit[low:high], kind), extrapolate))
+    return tuple(found)
+
+
 def _polynomial(c: list[Any], s: Any, order: int) -> Any:
     if order == 0:
         return ((c[3] * s + c[2]) * s + c[1]) * s + c[0]
@@ -79,22 +109,34 @@ def _polynomial(c: list[Any], s: Any, order: int) -> Any:
     return 6.0 * c[3] + 0.0 * s if order == 3 else 0.0 * s
 
 
-def table(x: Any, y: Any = None, z: Any = None, *, kind: str = "spline", extrapolate: str = "hold", name: str = "table") -> Table:
+def table(
+    x: Any, y: Any = None, z: Any = None, *, kind: str = "spline", extrapolate: str = "hold", name: str = "table"
+) -> Table | ParametricTable:
     """A look-up table usable in any law: ``table(x, y)`` of one variable, ``table(x, y, z)`` of two.
 
-    ``x`` may also be the path of a CSV file with two columns.  ``kind`` is "linear" or "spline" (natural cubic, twice
+    Ordinates ``y`` of one variable may be expressions, such as parameters: an input with such a table is a control in parameters.  ``x`` may also be the path of a CSV file with two columns.  ``kind`` is "linear" or "spline" (natural cubic, twice
     continuously differentiable); outside the data the end value is held or, with ``extrapolate="extend"``, the end
     polynomial goes on.
 
     >>> gas = table([0.0, 0.1, 0.2], [5e5, 2e5, 1e5], kind="linear")
     """
+    if isinstance(x, (str, Path)) or not any(isinstance(e, Expr) for e in np.asarray(y if z is None else z, dtype=object).ravel()):
+        return number_table(x, y, z, kind=kind, extrapolate=extrapolate, name=name)
+    _check_words(name, kind, extrapolate)
+    if z is not None:
+        raise InputError(f"table '{name}': values of a table of two variables must be numbers; expressions are taken in one variable")
+    grid, ordinates = _grid(name, "x", x), tuple(as_expr(e) for e in y)
+    if len(ordinates) != len(grid):
+        raise InputError(f"table '{name}': {len(ordinates)} values for {len(grid)} breakpoints")
+    return ParametricTable(name, ordinates, _shapes(name, grid, kind, extrapolate))
+
+
+def number_table(x: Any, y: Any = None, z: Any = None, *, kind: str = "spline", extrapolate: str = "hold", name: str = "table") -> Table:
+    """A look-up table of numbers; see :func:`table`."""
     if isinstance(x, (str, Path)):
         name = Path(x).stem if name == "table" else name
         x, y = _read_csv(Path(x))
-    if kind not in ("linear", "spline"):
-        raise InputError(f"table '{name}': kind '{kind}' is unknown; use 'linear' or 'spline'")
-    if extrapolate not in ("hold", "extend"):
-        raise InputError(f"table '{name}': extrapolate '{extrapolate}' is unknown; use 'hold' or 'extend'")
+    _check_words(name, kind, extrapolate)
     gx = _grid(name, "x", x)
     if z is None:
         values = _values(name, y, (len(gx),))
@@ -104,6 +146,13 @@ def table(x: Any, y: Any = None, z: Any = None, *, kind: str = "spline", extrapo
     along_y = _pieces(gy, values.T, kind)  # (ny-1, 4, nx)
     both = _pieces(gx, np.moveaxis(along_y, -1, 0), kind)  # (nx-1, 4, ny-1, 4)
     return Table(name, (gx, gy), np.moveaxis(both, 2, 1), extrapolate)
+
+
+def _check_words(name: str, kind: str, extrapolate: str) -> None:
+    if kind not in ("linear", "spline"):
+        raise InputError(f"table '{name}': kind '{kind}' is unknown; use 'linear' or 'spline'")
+    if extrapolate not in ("hold", "extend"):
+        raise InputError(f"table '{name}': extrapolate '{extrapolate}' is unknown; use 'hold' or 'extend'")
 
 
 def _pieces(grid: np.ndarray, values: np.ndarray, kind: str) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..model.contact_laws import Rigid
 from ..model.contacts import BodyShape, apart, check_apart
 from ..solvers.collision import Placed, Scene
 from ..symbolic.expr import Expr
@@ -24,6 +25,8 @@ class Pairs:
     shapes: tuple[BodyShape, ...]
     group: np.ndarray
     law: np.ndarray
+    #: Of each pair of groups whose direction friction has: 0 none's, 1 the first's, 2 the second's.
+    grain: np.ndarray
     #: Pairs of bodies that never touch.
     excluded: tuple[frozenset[str], ...]
 
@@ -53,7 +56,13 @@ def pairs_of(model: Model, sort: type) -> Pairs:
     number = {key: i for i, key in enumerate(first)}
     group = np.array([number[key] for key in signature], np.int64)
     table = np.array([[law(s, other) for other in first.values()] for s in first.values()], np.int64)
-    return Pairs(shapes, group, table, excluded)
+    grain, one = np.zeros_like(table), list(first.values())
+    for k, contact in enumerate(contacts):
+        if isinstance(contact.law, Rigid) and contact.law.along is not None:
+            own = sides[k][0 if contact.law.of == "a" else 1]
+            for i, j in np.argwhere(table == k):
+                grain[i, j] = 1 if one[i] in own else 2
+    return Pairs(shapes, group, table, grain, excluded)
 
 
 def shape_numbers(s: BodyShape, symbols: Sequence[Expr], parameters: np.ndarray) -> Any:

@@ -54,10 +54,12 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
     if formulation == "directors" and isinstance(model, System) and hasattr(model, "parts"):
         return model  # compiled with its elements
     described = model.model if isinstance(model, System) else model
-    refuse_contacts(described, f"formulation '{formulation}'", "use 'recursive'", rigid_only=formulation != "directors")
+    if formulation == "semi-recursive":
+        refuse_contacts(described, f"formulation '{formulation}'", "use 'recursive'", rigid_only=True)
     if formulation == "directors" and not isinstance(model, System) and flexible_bodies(model):
         from .assembled.flexible.hybrid import hybrid
 
+        refuse_contacts(model, "formulation 'directors' with bodies that bend", "use 'recursive'")
         return hybrid(model, **options)
     if formulation in RIGID:
         others = ", ".join(f for f in FORMULATIONS if f not in RIGID)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..solvers import ALPHA_METHODS, METHODS, STIFF
+from ..solvers import ALPHA_METHODS, AUTO, METHODS, STIFF
 from ..solvers.ode.events import Event, EventRecord
 from ..solvers.ode.integrate import again, integrate, ready
 from .audit import passed_over
@@ -224,7 +224,7 @@ class OdeRun(Run):
                 "reduction='projected' with it"
             )
         raise InputError(
-            f"simulate '{name}': method '{method}' is unknown to {self.kind} runs; choose one of {', '.join(self.system.methods)}"
+            f"simulate '{name}': method '{method}' is unknown to {self.kind} runs; choose one of {', '.join((AUTO, *self.system.methods))}"
         )
 
     # -- what it gave ---------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from ..model.contact_loads import COMPONENTS, dry_name, pushed, stop_name
+from ..model.contact_loads import COMPONENTS, dry_name, pushed, stop_name, tension_name
 
 if TYPE_CHECKING:
     from ..model.model import Model
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def touches_rigidly(model: Model) -> bool:
     """Whether a model has contacts or stops that do not give way, or dry friction in joints: set-valued laws."""
-    return bool(model.rigid_stops or model.dry_friction) or any(not c.gives_way for c in model.contacts.values())
+    return bool(model.rigid_stops or model.dry_friction or model.ropes) or any(not c.gives_way for c in model.contacts.values())
 
 
 def pushed_system(system: System) -> TreeSystem:
@@ -47,6 +47,8 @@ def pushed_inputs(system: System, u: np.ndarray, channels: Mapping[str, Channel]
                 columns.append(np.zeros((len(u), 3)) if known is None else known.values)
     for joint in system.model.rigid_stops:
         columns.append(channels[stop_name(joint)].values[:, None])
+    for rope in system.model.ropes:
+        columns.append(channels[tension_name(rope)].values[:, None])
     for joint in system.model.dry_friction:
         columns.append(channels[dry_name(joint)].values[:, None])
     return np.column_stack(columns)

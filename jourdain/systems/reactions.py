@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -192,16 +192,19 @@ def reaction_channels(
     @cache
     def shared() -> Share:
         s, u = acting()
-        found = shared_reactions(s, t, x, u, *motion())
-        if found.indeterminate.any() and not system.reference._idle.get("told of open reactions"):
-            system.reference._idle["told of open reactions"] = True  # once for a system
+        return shared_reactions(s, t, x, u, *motion())
+
+    def notice(name: str, columns: slice, index: tuple[int, ...]) -> None:
+        """Tells once for a system that what is read is not determined."""
+        found = shared()
+        if found.open[names.index(name), columns][index].any() and not system.reference._idle.get("told of open reactions"):
+            system.reference._idle["told of open reactions"] = True
             open_ones = ", ".join(n for n, free in zip(names, found.indeterminate, strict=True) if free)
             warnings.warn(
                 f"'{system.model.name}': constraints are redundant, so that rigid bodies do not determine the reactions of {open_ones}; they are "
                 "shared as by equal stiff springs at the joints (least norm). Their sum on a body is determined.",
                 IndeterminateReaction, stacklevel=6,
             )  # fmt: skip
-        return found
 
     @cache
     def multipliers() -> np.ndarray:
@@ -230,10 +233,8 @@ def reaction_channels(
     def part(name: str, columns: slice) -> Callable[[], np.ndarray]:
         return lambda: shared().wrenches[:, names.index(name), columns]
 
-    def remark(name: str) -> Callable[[], str] | None:
-        if not eq.rows and not eq.idle_rows:
-            return None
-        return lambda: NOT_DETERMINED if shared().indeterminate[names.index(name)] else ""
+    def remark(name: str, columns: slice, index: tuple[int, ...]) -> str:
+        return NOT_DETERMINED if shared().open[names.index(name), columns][index].any() else ""
 
     channels: dict[str, Channel] = {}
     index = 0
@@ -246,7 +247,8 @@ def reaction_channels(
         channels[multiplier_channel(row.name)] = Channel(multiplier(i), "", "constraint multiplier")
     for name in names:
         for end, columns, unit, text in PARTS:
-            channels[f"{name}.{end}"] = Channel(part(name, columns), unit, text, remark(name))
+            told = (partial(remark, name, columns), partial(notice, name, columns)) if eq.rows or eq.idle_rows else ()
+            channels[f"{name}.{end}"] = Channel(part(name, columns), unit, text, *told)
     for i, (name, unit) in enumerate(drive_force_names(eq)):
         channels[name] = Channel(drive(i), unit, "force that keeps the prescribed motion")
     return channels

@@ -140,7 +140,7 @@ class DenseSample(Mapping[str, np.ndarray]):
         self._states = [*c.position_names, *c.velocity_names, *model.states, *model.inputs]
 
     def __getitem__(self, name: str) -> np.ndarray:
-        return np.asarray(self._solution[name])[self._order]
+        return np.asarray(self._solution.channel(name).samples)[self._order]
 
     def __contains__(self, name: object) -> bool:
         from .energy_balance import BOOKS

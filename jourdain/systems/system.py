@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..analysis.criteria import Constraint, Criterion
     from ..analysis.equilibrium import Equilibrium
     from ..analysis.identification.fit import Fit
+    from ..analysis.identification.inertia import Excitation, InertiaFit
     from ..analysis.inverse_dynamics import ActuatorForces, StaticForces
     from ..analysis.inverse_kinematics import Pose
     from ..analysis.kinematics import Motion
@@ -94,11 +95,19 @@ def motion(method: Callable[P, R]) -> Callable[P, R]:
     return asked
 
 
+#: Options by the words of other programs.
+OTHER_OPTIONS = {
+    "dt": "step", "h": "step", "timestep": "step", "time_step": "step", "step_size": "step", "hmax": "max_step", "max_dt": "max_step", "tspan": "t", "t_span": "t",
+    "time": "t", "t_end": "t", "tend": "t", "duration": "t", "T": "t", "t_eval": "times", "solver": "method", "integrator": "method",
+    "y0": "x0", "initial": "x0", "start": "x0", "state": "x0", "u": "inputs", "reltol": "rtol", "abstol": "atol", "params": "parameters",
+}  # fmt: skip
+
+
 def _check_options(verb: str, system: Any, given: Mapping[str, Any], known: Sequence[str]) -> None:
     """Refuses options that a verb does not know."""
     for name in given:
         if name not in known:
-            near = nearest(name, known[1:], 2)
+            near = [own for own in known if own == OTHER_OPTIONS.get(name)] or nearest(name, known[1:], 2)
             hint = f"did you mean {' or '.join(near)}? " if near else ""
             raise InputError(f"{verb} '{system.model.name}': there is no option '{name}'; {hint}there are {', '.join(known[1:])}")
 
@@ -167,7 +176,7 @@ class System(Compiled):
 
         method: "auto" by default, which is "dopri5" and takes turns with "radau" as stiffness comes and goes; "euler", "heun", "rk4", "bs32", "dop853", "adams", "semi-implicit-euler", "velocity-verlet"; stiff:
             "radau", "rosenbrock", with a fixed step and constant cost "rosenbrock2", "linearly-implicit-euler"; on the
-            differential-algebraic equations of trees: "generalized-alpha", "hht", "newmark", "trapezoidal"; with contacts "moreau" (needs a step);
+            differential-algebraic equations of trees: "generalized-alpha", "hht", "newmark", "trapezoidal"; with contacts "moreau" and "nonsmooth-generalized-alpha" (need a step);
             in descriptors and semi-recursive systems "augmented-lagrangian"; in directors "energy-momentum" (default), "variational",
             "midpoint", "trapezoidal", "backward-euler", "newmark", "hht", "generalized-alpha".
         rtol, atol: relative and absolute error allowed in a step (1e-8, 1e-10; directors: 1e-5, 1e-7 with ``adaptive``).
@@ -420,6 +429,20 @@ class System(Compiled):
         from ..analysis.continuation import equilibria
 
         return equilibria(self.reference, parameter, span, x0, step, points, exchange, equations, kind, inputs, unknowns)
+
+    @verb
+    def identify_inertia(self, motion: Any, forces: Any, consistent: bool = True, times: Any = None) -> InertiaFit:
+        """Masses, centres and inertias from forces along a motion; see :func:`jourdain.analysis.identification.inertia.identify_inertia`."""
+        from ..analysis.identification.inertia import identify_inertia
+
+        return identify_inertia(self.reference, motion, forces, consistent, times)
+
+    @verb
+    def excitation(self, limits: Mapping[str, Any], period: float | str = 4.0, harmonics: int = 3, **options: Any) -> Excitation:
+        """A motion that tells inertial parameters apart; see :func:`jourdain.analysis.identification.inertia.excitation`."""
+        from ..analysis.identification.inertia import excitation
+
+        return excitation(self.reference, limits, period, harmonics, **options)
 
     @verb
     def inverse_dynamics_along(

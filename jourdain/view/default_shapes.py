@@ -23,6 +23,8 @@ LARGEST = 0.7
 SAME = 1e-3
 #: Thinnest edge of an invented box relative to its longest.
 THINNEST = 0.06
+#: Most points of a body that rods join; one with more is drawn as a solid with arms.
+MOST_RODS = 8
 
 
 class Numbers:
@@ -119,6 +121,13 @@ def invented_shapes(model: Model, body: ModelBody, number: Numbers, size: float)
         return shapes
     if 1 < len(points) < 4:
         return _frame_of_rods(points, size)
+    if 1 < len(points) <= MOST_RODS and not _floats(body):
+        pairs = _spanning_tree(points)
+        spine = [rod(a, b, ROD * size) for a, b in pairs]
+        if heavy and not any(_beside_segment(c, a, b, 0.25 * size) for a, b in pairs):
+            near = min(points, key=lambda p: float(np.linalg.norm(p - c)))
+            spine += [rod(near, c, 0.6 * ROD * size), sphere(0.13 * size, p=c)]
+        return spine
     solid = _solid(body, number, size, points)
     arms = [rod(c, p, 0.6 * ROD * size) for p in points if np.linalg.norm(p - c) > 1e-6 * size and not _covers(solid, p, c)]
     return [solid, *arms]
@@ -127,6 +136,22 @@ def invented_shapes(model: Model, body: ModelBody, number: Numbers, size: float)
 def _frame_of_rods(points: list[Array], size: float) -> list[Shape]:
     pairs = [(a, b) for i, a in enumerate(points) for b in points[i + 1 :]]
     return [rod(a, b, ROD * size) for a, b in pairs]
+
+
+def _spanning_tree(points: list[Array]) -> list[tuple[Array, Array]]:
+    """The shortest pairs of points that connect all (Prim): from joint to joint, as a designer would join them."""
+    inside, outside, pairs = points[:1], points[1:], []
+    while outside:
+        a, k = min(((a, k) for a in inside for k in range(len(outside))), key=lambda ak: float(np.linalg.norm(ak[0] - outside[ak[1]])))
+        pairs.append((a, outside[k]))
+        inside.append(outside.pop(k))
+    return pairs
+
+
+def _floats(body: ModelBody) -> bool:
+    """Whether a body moves freely on the ground, as the chassis of a car or the trunk of a robot."""
+    own = [j for j in body.model.joints.values() if j.child.body is body]
+    return any(j.parent.body.is_ground and sum(len(c.v) for c in j.coordinates) >= 6 for j in own)
 
 
 def _solid(body: ModelBody, number: Numbers, size: float, points: list[Array]) -> Shape:
@@ -175,6 +200,12 @@ def _ends(points: list[Array]) -> tuple[Array, Array]:
 def _near_segment(p: Array, a: Array, b: Array) -> bool:
     s = float((p - a) @ (b - a) / ((b - a) @ (b - a)))
     return -0.05 <= s <= 1.05
+
+
+def _beside_segment(p: Array, a: Array, b: Array, distance: float) -> bool:
+    """Whether a point lies within a distance of a segment."""
+    s = min(1.0, max(0.0, float((p - a) @ (b - a) / ((b - a) @ (b - a)))))
+    return bool(np.linalg.norm(p - a - s * (b - a)) <= distance)
 
 
 def aligned(z: Array) -> Array:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, NDArray
 
 from jourdain.errors import InputError
@@ -251,14 +250,31 @@ def _misses(keys: Array, kind: int) -> tuple[Array, Array]:
     """What a predictor misses in stretches (stretches, samples, columns), and its coefficients (columns, lags)."""
     if kind >= 0:
         return np.diff(keys, n=kind, axis=1), np.empty((keys.shape[2], 0))
-    windows = sliding_window_view(keys, 1 - kind, axis=1)
-    rows = windows.transpose(2, 0, 1, 3).reshape(keys.shape[2], -1, 1 - kind)
-    past, present = rows[:, :, -2::-1], rows[:, :, -1:]
-    transposed = past.transpose(0, 2, 1)
-    normal = transposed @ past
+    lags, n = -kind, keys.shape[1]
+    normal, right = _normal_equations(keys, lags)
     # the ridge (variance of rounding, and what doubles can resolve) keeps the fit bounded for columns that rest
-    ridge = past.shape[1] / 12 + 1e-13 * np.trace(normal, axis1=1, axis2=2)
-    normal = normal + np.eye(-kind) * ridge[:, None, None]
-    coefficients = np.linalg.solve(normal, transposed @ present)
-    misses = np.floor(past @ coefficients + 0.5) - present
-    return misses.transpose(1, 2, 0), coefficients[:, :, 0]
+    ridge = keys.shape[0] * (n - lags) / 12 + 1e-13 * np.trace(normal, axis1=1, axis2=2)
+    normal = normal + np.eye(lags) * ridge[:, None, None]
+    coefficients = np.linalg.solve(normal, right[:, :, None])[:, :, 0]
+    prediction = np.zeros((keys.shape[0], n - lags, keys.shape[2]))
+    for lag in range(1, lags + 1):
+        prediction += coefficients[:, lag - 1] * keys[:, lags - lag : n - lag]
+    return np.floor(prediction + 0.5) - keys[:, lags:], coefficients
+
+
+def _normal_equations(keys: Array, lags: int) -> tuple[Array, Array]:
+    """Sums of x(k−i) x(k−j) over all samples that have their past: matrix (columns, i, j) and right side (columns, j) for i, j = 1 … lags.
+
+    Sums of one lag difference follow from each other by what enters and what leaves, so that no matrix is multiplied: the threads of BLAS wait
+    for each other on a busy machine.
+    """
+    n = keys.shape[1]
+    sums = np.empty((keys.shape[2], lags + 1, lags + 1))
+    for j in range(lags + 1):
+        sums[:, 0, j] = sums[:, j, 0] = np.einsum("snc,snc->c", keys[:, lags:], keys[:, lags - j : n - j])
+    entering, leaving = keys[:, lags - 1 :: -1].T[:, :lags], keys[:, : n - 1 - lags : -1].T[:, :lags]
+    change = np.einsum("cis,cjs->cij", entering, entering) - np.einsum("cis,cjs->cij", leaving, leaving)
+    for i in range(lags):
+        sums[:, i + 1, i + 1 :] = sums[:, i, i:lags] + change[:, i, i:]
+        sums[:, i + 1 :, i + 1] = sums[:, i + 1, i + 1 :]
+    return sums[:, 1:, 1:], sums[:, 0, 1:]

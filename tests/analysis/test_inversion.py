@@ -180,3 +180,26 @@ def test_refusals() -> None:
     slide = lonely.prismatic("slide", lonely.ground, block, axis="x")
     with pytest.raises(InputError, match="cannot steer the outputs"):
         lonely.compile(formulation="directors").track({"motor": slide.coordinates[0].q[0] - lonely.time}, None, 1.0, inversion="stable")
+
+
+def test_the_angle_to_the_tip_of_a_forearm_with_times_given() -> None:
+    """Rests along a fast course are found over instants half-way; the torque acts before 0 and after the course."""
+    m = jd.Model("elastic arm", gravity=(0, 0, 0))
+    upper = m.body("upper", 0.5, inertia=(0.02, 0.02, 0.02))
+    m.force(m.revolute("motor", m.ground, upper, axis="z"), m.input("torque", unit="N*m"))
+    section, plastic = jd.structures.rectangle(0.007, 0.05), jd.structures.Material(2e9, 0.3, 1200.0)
+    strip = jd.structures.beam((0, 0, 0), (1, 0, 0), section, plastic, elements=4)
+    forearm = m.flexible_body("forearm", strip, attach={"start": upper}, modes=3)
+    tip = m.sensor("tip", forearm.node("end"))
+    tip_angle = jd.atan2(tip.position.y, tip.position.x)
+    course = point_to_point(m.time, 0.0, 1.0, 0.0, 0.8)
+    start: dict[str, float] = {}
+    sol = m.compile(formulation="directors").track(
+        {"torque": tip_angle - course}, start, t=1.0, step=0.02, inversion="stable", before=0.5, after=0.5
+    )
+    assert sol.t[0] == pytest.approx(-0.5) and sol.t[-1] == pytest.approx(1.5)
+    x, y = sol.assembled["forearm.end.position"][:, :2].T
+    wanted = function(point_to_point(T, 0.0, 1.0, 0.0, 0.8))(np.clip(sol.t, 0.0, 1.0))
+    np.testing.assert_allclose(np.arctan2(y, x), wanted, atol=1e-9)
+    early = np.abs(sol["torque"][(sol.t > -0.1) & (sol.t < -0.01)]).max()
+    assert early > 0.02 * np.abs(sol["torque"]).max()

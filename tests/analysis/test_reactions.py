@@ -466,3 +466,21 @@ def test_what_nothing_holds_and_has_no_mass_is_named() -> None:
     for verb in (system.accelerations, system.reactions, system.multipliers):
         with pytest.raises(SolverError, match="joint 'loose' moves body 'pointer' without inertia"):
             verb(state)
+
+
+def test_components_that_are_determined_raise_no_doubts() -> None:
+    """A flywheel beside the plane of an engine: forces in the plane are determined, those across it are shared."""
+    from jourdain.demo import engine
+
+    system = engine().compile()
+    run = system.simulate(system.assemble({"main.angle": 0.3}, velocities={"main.angle_rate": 60.0}), 0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        part = run.between(0.01, 0.05)
+        force = part["main.reaction.x"], part["main.reaction.z"], run["main.reaction[0]"], run.at(0.02)["main.reaction.z"]
+        assert "not determined" not in part.channel("main.reaction.x").description
+        assert str(run)
+    assert np.abs(force[2]).max() > 0.0
+    with pytest.warns(IndeterminateReaction, match="the reactions of main, pin, guide, wrist"):
+        part["main.reaction_torque.x"]
+    assert "not determined" in part.channel("main.reaction_torque.x").description + part.channel("main.reaction").description

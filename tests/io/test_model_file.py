@@ -51,7 +51,7 @@ def decorate(m: jd.Model, rng: random.Random) -> None:
         b = rng.choice(bodies)
         if rng.random() < 0.3:
             return b.frame(f"f{len(b.frames)}", (rng.random(), 0.0, rng.random()), ("y", f"{rng.randint(1, 90)} deg"))
-        return b if rng.random() < 0.3 else b.at(rng.random(), rng.random(), rng.choice(list(m.parameter_set.symbols) or [0.5]))
+        return b if rng.random() < 0.3 else b.at(rng.random(), rng.random(), 2.0 * rng.choice(list(m.parameter_set.symbols) or [0.5]))
 
     def pair() -> tuple[Any, Any]:
         return m.ground.at(0.1, 0.2, 3.0), rng.choice(list(m.bodies.values())).at(rng.random(), 0.0, 0.0)
@@ -75,7 +75,7 @@ def decorate(m: jd.Model, rng: random.Random) -> None:
             )
             pool += [link.length, link.rate]
         elif what == "spring":
-            m.spring(f"spring{i}", *pair(), stiffness=rng.choice([100.0, *pool[:3]]), length=1.0, damping=rng.choice([0.0, 2.0]))
+            m.spring(f"spring{i}", *pair(), stiffness=2.0 * rng.choice([100.0, *pool[:3]]), length=1.0, damping=rng.choice([0.0, 2.0]))
         elif what == "damper":
             m.damper(f"damper{i}", *pair(), damping=3.5)
         elif what == "rope":

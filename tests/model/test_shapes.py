@@ -427,7 +427,7 @@ def test_numeric_shapes_survive_evaluation_unchanged(shape):
         (lambda: sh.sphere(-1.0), r"sphere: radius = -1.0 must be greater than zero"),
         (lambda: sh.box(1, 0, 1), r"box: ly = 0 must be greater"),
         (lambda: sh.box(1, 1, math.nan), r"box: lz = nan is not finite"),
-        (lambda: sh.box(1, 1, "2"), r"box: lz = '2' is not a number"),
+        (lambda: sh.box(1, 1, "2 kg"), r"box: lz: quantity '2 kg' should be in 'm'"),
         (lambda: sh.box(1, 1, 1, density=-3), r"box: density = -3 must be greater"),
         (lambda: sh.box(1, 1, 1, anchor="end"), r"box: anchor 'end' is not known; use 'centre' or 'start'"),
         (lambda: sh.cylinder(1, 1, axis="w"), r"cylinder: axis 'w' is not one of 'x', 'y', 'z'; use .rotated"),

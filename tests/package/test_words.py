@@ -46,6 +46,13 @@ def plate() -> Any:
     return m.compile()
 
 
+def two_springs(stiffness: str) -> jd.Model:
+    m = jd.Model("springs")
+    rail = m.prismatic("rail", m.ground, m.body("mass", mass=1.0), axis="x")
+    m.joint_spring(rail, stiffness=m.parameter("k", stiffness))
+    return m
+
+
 def run() -> jd.Solution:
     return pendulum().compile().simulate({"hinge": 1.0}, 0.5)
 
@@ -66,6 +73,16 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "parameter": (lambda: pendulum().compile().set_parameters(lenght=1.0), "no parameter 'lenght'; did you mean length"),
     "parameter unlike any": (lambda: pendulum().compile().set_parameters(foo=1.0), "no parameter 'foo'; there are .*length"),
     "option": (lambda: pendulum().compile().simulate({}, 1.0, metod="rk4"), "no option 'metod'; did you mean method"),
+    "option of other programs": (lambda: pendulum().compile().simulate({}, 1.0, dt=0.1), "no option 'dt'; did you mean step"),
+    "tolerance as text": (lambda: pendulum().compile().simulate({}, 1.0, rtol="3"), "rtol = '3' must be a number between"),
+    "method": (lambda: pendulum().compile().simulate({}, 1.0, "ode45"), "method 'ode45' is unknown .*choose one of auto, euler"),
+    "parameter of another dimension": (
+        lambda: two_springs("200 N"), "spring at 'rail': stiffness: parameter 'k' should be in 'N/m' or a like unit: 'N' is a unit of force",
+    ),
+    "density of another dimension": (lambda: jd.sphere("3 cm", density="1 N"), "sphere: density: quantity '1 N' should be in 'kg/m.3'"),
+    "body of another model of the same name": (
+        lambda: pendulum().revolute("q", pendulum().ground, pendulum().bodies["bob"]), "joint 'q': 'ground' belongs to another model named 'pendulum'",
+    ),
     "channel of a joint that closes a loop": (lambda: closed_run()["closing.angle"], "closes a loop and has no coordinate"),
     "guess for a joint that closes a loop": (
         lambda: four_bar().compile().assemble({"crank": 0.8}, guess={"closing.angle": 1.0}), "'closing' closes a loop and follows from the others",
@@ -79,6 +96,30 @@ def test_messages(case: str) -> None:
     call, message = CASES[case]
     with pytest.raises(JourdainError, match=message):
         call()
+
+
+def test_quantities_carry_their_unit() -> None:
+    s = two_springs("2 N/mm").compile()
+    assert s.model.parameter_set["k"].value == 2000.0 and s.model.parameter_set["k"].unit == "N/m"
+    with pytest.raises(JourdainError, match="parameter 'k': quantity '3 kg' should be in 'N/m'"):
+        s.set_parameters(k="3 kg")
+    assert jd.box("10 cm", 0.2, "300 mm", density="1 t/m^3") == jd.box(0.1, 0.2, 0.3, density=1000.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("simulate", r"ask the compiled system, s = m.compile\(\), for s.simulate"),
+        ("prescribe", "did you mean m.drive"),
+        ("revolut", "m.revolute"),
+        ("_zz", "has no"),
+    ],
+)
+def test_what_a_model_has_not(name: str, told: str) -> None:
+    m = pendulum()
+    with pytest.raises(AttributeError, match=told):
+        getattr(m, name)
+    assert not hasattr(m, name)
 
 
 def test_a_picture_outside_the_run_is_refused(tmp_path: Path) -> None:
@@ -115,6 +156,7 @@ def test_american_spellings() -> None:
     assert jd.cylinder(0.1, 1.0, color="#112233").colour == "#112233"
     s = pendulum().compile()
     assert (s.linearize().A == s.linearise().A).all()
+    assert jd.Problem.optimize is jd.Problem.optimise
 
 
 def test_what_is_public_is_listed_and_nothing_else() -> None:

@@ -119,3 +119,16 @@ def test_stress_of_bending() -> None:
     assert_allclose(
         body.recovery(points=["tip"]).von_mises(np.zeros(0), loads={"tip": (0, 0, 0, 0, 100.0, 0)})[middle], np.abs(expected), rtol=0.02
     )
+
+
+def test_boxes_by_the_word_of_their_elements() -> None:
+    rubber = S.Material(1e6, 0.3, 1e3)
+    blade = S.hexahedra((2.0, 0.2, 0.1), (4, 1, 1), rubber, nodes=20, root="x-")
+    same = S.block((2.0, 0.2, 0.1), (4, 1, 1), rubber, kind="hex20")
+    assert_allclose(blade.K.toarray(), same.K.toarray())
+    assert list(blade.interfaces) == ["root"]
+    assert len(S.tetrahedra((1.0, 1.0, 1.0), (2, 2, 2), rubber).elements[0].nodes) == 48
+    with pytest.raises(jd.InputError, match=r"elements of 9 nodes do not exist; there are 8 and 20"):
+        S.hexahedra((1, 1, 1), (1, 1, 1), rubber, nodes=9)
+    with pytest.raises(jd.InputError, match=r"'left' of interface 'root' is no side; there are x\+, x-"):
+        S.hexahedra((1, 1, 1), (1, 1, 1), rubber, root="left")

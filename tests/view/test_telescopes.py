@@ -64,3 +64,27 @@ def test_neighbours_have_different_colours() -> None:
         m.revolute(f"j{i}", hub.at(1, i, 0), m.body(f"b{i}", mass=1.0, com=(1, 0, 0)), axis="z")
     scene = state_scene(m.compile())
     assert all(b.colour != scene.body("hub").colour for b in scene.bodies if b.name.startswith("b"))
+
+
+def test_bodies_of_several_joints_are_rods_from_joint_to_joint() -> None:
+    """A boom with brackets is no tube of its inertia, and no rod is longer than it must be to join all."""
+    m = jd.Model("brackets")
+    boom = m.body("boom", mass=100.0, com=(1.5, 0, 0.3), inertia=(10, 300, 300))
+    m.revolute("foot", m.ground, boom, axis="y")
+    points = [(0.0, 0.0, 0.0), (1.6, 0.0, 0.1), (3.0, 0.0, 0.2), (1.4, 0.0, 0.7)]
+    for i, p in enumerate(points[1:]):
+        m.revolute(f"pin{i}", boom.at(*p), m.body(f"arm{i}", mass=1.0, com=(0.5, 0, 0), inertia=(0.1,) * 3), axis="y")
+    shapes = state_scene(m.compile()).body("boom").shapes
+    rods = [x for x in shapes if x.kind == "capsule"]
+    lengths = sorted(np.linalg.norm(np.subtract(points[a], points[b])) for a, b in ((0, 3), (3, 1), (1, 2)))
+    assert sorted(x.sizes["length"] for x in rods) == pytest.approx(lengths)
+    assert {x.kind for x in shapes} == {"capsule"}
+
+
+def test_a_body_that_flies_is_a_solid() -> None:
+    m = jd.Model("car")
+    chassis = m.body("chassis", mass=100.0, inertia=(10, 40, 45))
+    m.free("fly", m.ground, chassis)
+    for i, (x, y) in enumerate(((1, 1), (1, -1), (-1, 1), (-1, -1))):
+        m.revolute(f"axle{i}", chassis.at(x, 0.7 * y, 0), m.body(f"wheel{i}", mass=1.0, inertia=(0.1, 0.2, 0.1)), axis="y")
+    assert "box" in {x.kind for x in state_scene(m.compile()).body("chassis").shapes}

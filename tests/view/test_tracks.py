@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jourdain.errors import InputError
+from jourdain.view import tracks
 from jourdain.view.tracks import Packer, estimate, lagrange, unpack
 
 
@@ -88,3 +89,14 @@ def test_lagrange_weights_are_exact_for_polynomials_of_degree_seven() -> None:
 def test_a_block_must_be_a_table() -> None:
     with pytest.raises(InputError, match="is not \\(n, m\\)"):
         Packer().add(np.zeros(3), 1e-6)
+
+
+@pytest.mark.parametrize("lags", [8, 20])
+def test_normal_equations_are_sums_of_products(lags: int) -> None:
+    """Found from each other by what enters and leaves, they are those of all windows (whole numbers: to the last digit)."""
+    keys = np.random.default_rng(3).integers(-99, 99, (3, 300, 4)).astype(float)
+    rows = np.lib.stride_tricks.sliding_window_view(keys, lags + 1, axis=1).transpose(2, 0, 1, 3).reshape(4, -1, lags + 1)
+    past, present = rows[:, :, -2::-1], rows[:, :, -1:]
+    normal, right = tracks._normal_equations(keys, lags)
+    assert np.array_equal(normal, past.transpose(0, 2, 1) @ past)
+    assert np.array_equal(right, (past.transpose(0, 2, 1) @ present)[:, :, 0])

@@ -93,8 +93,8 @@ class Reader:
         return found.reshape(len(t), -1)
 
 
-def expressions_of(system: System, criteria: Mapping[str, Criterion]) -> Expressions:
-    """The expressions of criteria that have one."""
+def expressions_of(system: System, criteria: Mapping[str, Criterion], more: Mapping[str, Expr] | None = None) -> Expressions:
+    """The expressions of criteria that have one; ``more`` are further names that they may speak of."""
     eq = system.equations_of_motion
     constants: dict[str, tuple[Expr, float]] = {}
     found: dict[str, Expr] = {}
@@ -104,12 +104,12 @@ def expressions_of(system: System, criteria: Mapping[str, Criterion]) -> Express
         own = {n: symbol(f"{name}.{n}", "parameter") for n in c.constants}
         constants |= {f"{name}.{n}": (own[n], x) for n, x in c.constants.items()}
         try:
-            e = _parsed(system, c.expression, own) if isinstance(c.expression, str) else c.expression
+            e = parsed(system, c.expression, {**(more or {}), **own}) if isinstance(c.expression, str) else c.expression
             found[name] = eq.resolve([e])[0]
         except InputError as error:
             raise InputError(f"criterion '{name}': {error}") from None
     known = {s.id for s in (eq.t, *eq.q, *eq.v, *eq.a, *eq.z, *eq.u, *eq.p, *multiplier_symbols(eq))}
-    known |= {s.id for s, _ in constants.values()}
+    known |= {s.id for s, _ in constants.values()} | {s.id for s in (more or {}).values()}
     for name, e in found.items():
         strange = [s.name for s in free_symbols([e]) if s.id not in known]
         if strange:
@@ -122,7 +122,7 @@ def depends_on_time_only(e: Expr) -> bool:
     return not e.deps & ~(KINDS["time"] | KINDS["parameter"])
 
 
-def _parsed(system: System, text: str, own: Mapping[str, Expr]) -> Expr:
+def parsed(system: System, text: str, own: Mapping[str, Expr]) -> Expr:
     """The expression written as text; constants come first, then what model files know, then channels of solutions."""
     from ...io.expression_language import ExpressionError, parse_expression
     from ...io.model_names import ModelNames
@@ -168,4 +168,4 @@ def _reaction(system: System, name: str) -> Expr | None:
     return table[6 * names.index(joint) + column]
 
 
-__all__ = ["Expressions", "Reader", "depends_on_time_only", "expressions_of"]
+__all__ = ["Expressions", "Reader", "depends_on_time_only", "expressions_of", "parsed"]

@@ -111,23 +111,27 @@ class Gradient(Shown):
 
 
 def gradient(
-    analysis: Analysis, criteria: Any, wrt: Sequence[str], method: str = "auto", values: Mapping[str, Any] | None = None, **options: Any
-) -> Gradient:
+    analysis: Analysis, criteria: Any, wrt: Sequence[str], method: str = "auto", values: Mapping[str, Any] | None = None,
+    memory: float | str = "1 GB",
+) -> Gradient:  # fmt: skip
     """Values of criteria and their derivatives by the variables ``wrt``, at other ``values`` of variables where these are given.
 
     method: "forward" carries a derivative for each variable along, "adjoint" walks the steps back once for each criterion, "auto" counts
-        which is cheaper; "differences" runs twice for each variable with the same steps, for comparison.  Equilibria, assembled positions and modes
-        are differentiated by the theorem on implicit functions, whatever the method; other verbs have differences.
+        which is cheaper; "differences" runs twice for each variable with the same steps, for comparison.  Equilibria, assembled positions, modes,
+        linear systems, driven motions and their forces are differentiated by the theorem on implicit functions, whatever the method.
+    memory: what the steps of a run may take (bytes, or "64 MB"); longer runs are walked along in blocks whose states are found twice, with the same result.
     """
     if method not in METHODS:
         raise InputError(f"gradient: method '{method}' is unknown; use one of {', '.join(METHODS)}")
+    from .blocks import bytes_of
+
     chosen = named(criteria)
     variables = _variables(analysis, wrt, chosen)
     if method == "differences":
         return differences(analysis, chosen, variables, values)
     if analysis.verb != "simulate":
         return _of_state(analysis, chosen, variables, method, values)
-    return _of_simulation(analysis, chosen, variables, method, values)
+    return _of_simulation(analysis, chosen, variables, method, values, bytes_of(memory))
 
 
 def _of_state(
@@ -147,20 +151,20 @@ def _of_state(
 
 
 def _of_simulation(
-    analysis: Analysis, criteria: Mapping[str, Criterion], wrt: list[str], method: str, values: Mapping[str, Any] | None
+    analysis: Analysis, criteria: Mapping[str, Criterion], wrt: list[str], method: str, values: Mapping[str, Any] | None, memory: float
 ) -> Gradient:
     """The gradient of a motion in time."""
     from .simulated import Simulated
 
     base = _numbers(analysis, values)
     own, criteria = _split(criteria, base)
-    run = Simulated(analysis, criteria, wrt, own)
+    run = Simulated(analysis, criteria, wrt, own, memory=memory)
     begun = time.perf_counter()
     if method == "auto":
         method = "adjoint" if len(criteria) < len(wrt) else "forward"
     found, matrix = run.adjoint() if method == "adjoint" else run.forward()
-    cost = {"run": run.seconds, "seconds": time.perf_counter() - begun, "steps": len(run.t) - len(run.pieces)}
-    present = {n: base.get(n, _present(analysis, criteria, n)) for n in wrt}
+    cost = {"run": run.seconds, "seconds": time.perf_counter() - begun, "steps": int(np.count_nonzero(np.diff(run.t)))}
+    present = {n: base.get(n, present_value(analysis, criteria, n)) for n in wrt}
     return Gradient(analysis, criteria, found, present, matrix, method, cost, run.solution, tuple(run.notes), tuple(run.switches))
 
 
@@ -179,7 +183,7 @@ def _split(criteria: Mapping[str, Criterion], values: Mapping[str, float]) -> tu
     return {n: x for n, x in values.items() if n not in owners}, found
 
 
-def _present(analysis: Analysis, criteria: Mapping[str, Criterion], variable: str) -> float:
+def present_value(analysis: Analysis, criteria: Mapping[str, Criterion], variable: str) -> float:
     """The value of a variable as it is."""
     for name, c in criteria.items():
         for n, x in c.constants.items():
@@ -218,7 +222,7 @@ def _measured(plan: Analysis, result: Any, criteria: Mapping[str, Criterion], va
             return run.results(*run.found())
         except NotCarried:
             pass
-    return measure(result, criteria, plan._changed(values))
+    return measure(result, criteria, plan._changed(values), plan.kwargs.get("inputs"))
 
 
 def _instants(plan: Analysis, solution: Any) -> np.ndarray:
@@ -282,7 +286,7 @@ def differences(
     plan = analysis.keeping_steps()
     result = plan.run(own)
     found = _measured(plan, result, first, own)
-    present = {n: base.get(n, _present(analysis, first, n)) for n in wrt}
+    present = {n: base.get(n, present_value(analysis, first, n)) for n in wrt}
     again = plan.verb == "simulate" and _by_instants(plan, result, own, first)
     if plan.verb == "simulate" and not again and _takes_steps(result):
         plan = plan.keeping_steps(steps=_instants(plan, result))

@@ -12,6 +12,8 @@ from ...results.solution import Solution
 from ..criteria import OF_MOTION, Criterion
 from . import sampled
 from .expressions import Expressions, expressions_of
+from .grids import is_grid, measured
+from .transfers import entry_places, part_of, response_place
 
 if TYPE_CHECKING:
     from ...systems.system import System
@@ -22,11 +24,15 @@ GAUSS, CANDIDATES, PROBES = 6, 6, 8
 CORNER = 1e-8
 
 
-def measure(result: Any, criteria: Mapping[str, Criterion], system: System | None = None) -> dict[str, float]:
-    """The values of criteria by name on the result of an analysis."""
+def measure(
+    result: Any, criteria: Mapping[str, Criterion], system: System | None = None, inputs: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """The values of criteria by name on the result of an analysis, whose ``inputs`` may be needed beside it."""
     if isinstance(result, Solution):
         return _of_motion(result, criteria)
     owner = system or getattr(result, "system", None)
+    if is_grid(result) and owner is not None:
+        return measured(owner.reference, result, criteria, {"inputs": inputs})
     return {name: _of_other(result, name, c, owner) for name, c in criteria.items()}
 
 
@@ -176,6 +182,11 @@ def _of_other(result: Any, name: str, c: Criterion, system: System | None) -> fl
             part = c.options["part"]
             return float(abs(mode.eigenvalue) if part == "abs" else getattr(mode.eigenvalue, part))
         return float(getattr(mode, c.kind))
+    if c.kind == "entry" and hasattr(result, "A"):
+        matrix, i, j = entry_places(result, c)
+        return float(getattr(result, matrix)[i, j])
+    if c.kind == "response" and hasattr(result, "frequencies") and hasattr(result, "magnitude"):
+        return part_of(complex(result.values[response_place(result.frequencies, result.values, c)]), c.options["part"])
     if c.kind == "value" and system is not None:
         state = getattr(result, "state", result)
         reader = expressions_of(system, {name: c}).reader((name,))

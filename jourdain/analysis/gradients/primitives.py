@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from .sampled import SAMPLED
 
 if TYPE_CHECKING:
     from .expressions import Expressions
-    from .measure import Motion
 
 #: Kinds that are a function of one integral and the duration.
 INTEGRALS = ("integral", "mean", "rms", "largest")
@@ -119,8 +118,8 @@ def _powered(e: Expr, c: Criterion) -> Expr:
     return (e if float(p).is_integer() and int(p) % 2 == 0 else absolute(e)) ** p
 
 
-def locate(found: Primitives, motion: Motion) -> None:
-    """Gives every value the instants at which it is read."""
+def locate(found: Primitives, motion: Any) -> None:
+    """Gives every value the instants at which it is read; ``motion`` is a :class:`.Motion`, or only has its ``span`` where no extremum is sought."""
     for item in found.items:
         c = item.criterion
         if item.value < 0:

@@ -17,7 +17,7 @@ from ...solvers.sensitivity.explicit import Scheme, scheme_of
 from ...solvers.sensitivity.field import Field, map_of
 from ...solvers.sensitivity.implicit import radau_scheme
 from ...symbolic.derivatives import sparse_jacobian
-from ...symbolic.expr import ZERO, Expr, symbol
+from ...symbolic.expr import KINDS, ZERO, Expr, as_expr, symbol
 from ...symbolic.graph import evaluate, substitute
 from ...systems.constraints import velocity_column
 from ...systems.inputs import Inputs
@@ -42,6 +42,10 @@ IMPLICIT = "radau"
 NOT_WALKED = ("prescribed", "contact events", "moreau")
 
 
+#: What begins the names of instants at which sampled laws act.
+SAMPLING = "sampling of "
+
+
 class NotCarried(InputError):
     """Something in a run has no exact derivative here."""
 
@@ -61,8 +65,9 @@ class Differentiable:
         #: Surfaces of switches that are located, by name.
         self.watched: dict[str, Expr] = {}
         self.start = start
-        #: Memories are states behind the others: constant within a step, renewed at its end.
-        self.held = [m.symbol for m in system.model.memories.values()]
+        #: Memories are states behind the others, constant within a step and renewed at its end; and so are inputs that sampled laws set.
+        self.held = [m.symbol for m in system.model.memories.values()] + [system.model.inputs[n].symbol for n in inputs.controllers]
+        self.renews = bool(system.model.memories)
         self._native()
 
     def _native(self) -> None:
@@ -71,7 +76,8 @@ class Differentiable:
     def stale(self, plan: Analysis) -> bool:
         """Whether the run has other signals than those that were put into the equations."""
         inputs = Inputs(self.system, plan.kwargs.get("inputs"))
-        return inputs.signals != self.inputs.signals
+        laws = [[c.law for c in x.controllers.values()] for x in (inputs, self.inputs)]
+        return inputs.signals != self.inputs.signals or [*map(id, laws[0])] != [*map(id, laws[1])]
 
     def begin(self, plan: Analysis, values: Mapping[str, float]) -> None:
         """Takes parameters, inputs and start of a run."""
@@ -91,14 +97,15 @@ class Differentiable:
             self.record.value, kept = self.rates.map("value", self.u, 1)
             self.record.slot = 3
             self.keep += kept
-            give(self.record, self.renewal, "value", self.u, self.keep, "renew")
+            if self.renews:
+                give(self.record, self.renewal, "value", self.u, self.keep, "renew")
         else:
             self.record.value = map_of(self.native.rhs, 3)
         self.slopes = self.rates.slopes
 
     @property
     def _functions(self) -> tuple[Derived, ...]:
-        return (self.rates, self.renewal) if self.held else (self.rates,)
+        return (self.rates, self.renewal) if self.renews else (self.rates,)
 
     @property
     def redundant(self) -> list[str]:
@@ -125,12 +132,46 @@ class Differentiable:
         """Rows of states without memories, and rows of inputs with them."""
         u = np.tile(self.u[: len(self.eq.u)], (len(x), 1))
         n = x.shape[1] - len(self.held)
-        u[:, self.inputs.memory_places] = x[:, n:]
+        u[:, self._held_places] = x[:, n:]
         return np.ascontiguousarray(x[:, :n]), u
 
+    @property
+    def _held_places(self) -> list[int]:
+        return [self.eq.u.index(s) for s in self.held]
+
     def first(self) -> np.ndarray:
-        """The state at the start, with memories."""
-        return np.concatenate([self.start.x, self.inputs.initial[self.inputs.memory_places]]) if self.held else self.start.x
+        """The state at the start, with memories and with what sampled laws give there."""
+        if not self.held:
+            return self.start.x
+        found = np.concatenate([self.start.x, self.inputs.initial[self._held_places]])
+        acting = self.acting(self.start.t)
+        if acting:
+            new = self._of_event("jump", acting, ()).value(np.array([self.start.t]), found, self.u[: len(self.eq.u)])
+            found = np.array(np.atleast_1d(new), dtype=float)
+        return found
+
+    # -- sampled laws ---------------------------------------------------------------------------------------------
+
+    def acting(self, t: float) -> str | None:
+        """The word for all sampled laws that act at an instant."""
+        names = []
+        for name, c in self.inputs.controllers.items():
+            k = (t - self.start.t) / c.period
+            if abs(k - round(k)) < 1e-9 * max(1.0, abs(k)):
+                names.append(name)
+        return SAMPLING + "\n".join(names) if names else None
+
+    @staticmethod
+    def timed(event: str | None) -> bool:
+        """Whether something happens at an instant that is given."""
+        return event is not None and event.startswith(SAMPLING)
+
+    def _sampled(self, event: str) -> list[Expr]:
+        """The state after sampled laws have acted."""
+        names = event.removeprefix(SAMPLING).split("\n")
+        laws = [as_expr(self.inputs.controllers[n].law) for n in names]
+        resolved = dict(zip((self.system.model.inputs[n].symbol for n in names), self.eq.resolve(laws), strict=True))
+        return [resolved.get(s, s) for s in self.arrays["x"]]
 
     def rate(self, t: float, x: np.ndarray, out: np.ndarray) -> None:
         """ẋ at a point."""
@@ -150,13 +191,13 @@ class Differentiable:
         laws = [*state_rates(self.eq), *([ZERO] * len(self.held))]
         self.laws = self.signalled(laws)
         shared = None
-        if self.held:
+        if self.renews:
             new = self._renewals()
             shared = self._derived("memories", [*laws, *new], symbols).linear.constants
             self.renewal = self._derived("renewal", new, symbols, shared)
         self.rates = self._derived("rates", laws, symbols, shared)
         n = s.nq + s.nv + s.nz + len(self.held)
-        self.record, self.keep = field(self.native.rhs, n, s.nq, s.nv, 0, self.rates.nc, len(self.held)), keep
+        self.record, self.keep = field(self.native.rhs, n, s.nq, s.nv, 0, self.rates.nc, len(self.held) if self.renews else 0), keep
         return self.record
 
     def _renewals(self) -> list[Expr]:
@@ -166,7 +207,7 @@ class Differentiable:
     def need(self, word: str) -> None:
         """Compiles push or pull of the rate, if it is not yet."""
         give(self.record, self.rates, word, self.u, self.keep)
-        if self.held:
+        if self.renews:
             give(self.record, self.renewal, word, self.u, self.keep, f"renew_{word}")
 
     # -- start ----------------------------------------------------------------------------------------------------
@@ -176,8 +217,12 @@ class Differentiable:
         found = np.zeros((len(wrt), self.record.n))
         for j, place in initial:
             found[j, place] = 1.0
-        if self.held and symbols:
+        if self.renews and symbols:
             found[:, -len(self.held) :] += by @ self._first_memories(symbols).T
+        acting = self.acting(self.start.t)
+        if acting:
+            x = np.concatenate([self.start.x, self.inputs.initial[self._held_places]])
+            return self.push_jump(acting, self.start.t, x, x, np.zeros(len(wrt)), found, by, symbols)
         return found
 
     def _first_memories(self, symbols: Sequence[Expr]) -> np.ndarray:
@@ -219,6 +264,10 @@ class Differentiable:
 
     def _after(self, event: str) -> list[Expr]:
         """The state after an event; memories are renewed before it acts."""
+        if self.timed(event):
+            return self._sampled(event)
+        if self.held and not self.renews:
+            return [*self._symbolic("jump", event), *self.held]
         if not self.held:
             return self._symbolic("jump", event)
         new = dict(zip(self.held, self._renewals(), strict=True))
@@ -228,6 +277,8 @@ class Differentiable:
 
     def _only_restarts(self, event: str) -> bool:
         """Whether nothing jumps at an event."""
+        if self.timed(event):
+            return False
         return event in self.watched or not self.system.model.events[event].jump
 
     def guard(self, event: str, t: float, x: np.ndarray, symbols: Sequence[Expr]) -> tuple[float, np.ndarray, np.ndarray]:
@@ -248,7 +299,7 @@ class Differentiable:
         symbols: Sequence[Expr],
     ) -> np.ndarray:
         """Changes after an event from those before it."""
-        if not self.held and self._only_restarts(event):
+        if not self.renews and self._only_restarts(event):
             return dx
         rows = [self._jump_row(event, t, x, i, symbols) for i in range(len(after))]
         Jt, Jx, Jp = (np.array(part) for part in zip(*rows, strict=True))
@@ -258,7 +309,7 @@ class Differentiable:
         self, event: str, t: float, x: np.ndarray, after: np.ndarray, xbar: np.ndarray, symbols: Sequence[Expr]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Weights before an event of state, time and symbols from those after it."""
-        if not self.held and self._only_restarts(event):
+        if not self.renews and self._only_restarts(event):
             return xbar, np.zeros(len(xbar)), np.zeros((len(xbar), len(symbols)))
         rows = [self._jump_row(event, t, x, i, symbols) for i in range(len(after))]
         Jt, Jx, Jp = (np.array(part) for part in zip(*rows, strict=True))
@@ -357,17 +408,30 @@ def differentiable(plan: Analysis, system: System, solution: Solution, values: M
     for word, items in (("algebraic unknown", model.unknowns), ("contact", model.contacts)):
         if items:
             raise refuse(f"{word} '{next(iter(items))}' is not carried yet", others)
-    if system.reference.form == "looped":
-        raise refuse("loops over links (form='looped') are not carried", "compile(form='straight'), or " + others)
     start = plan.start(values)
     inputs = Inputs(system, plan.kwargs.get("inputs"), start.memory)
-    if inputs.controllers:
-        raise refuse(f"the controller of '{next(iter(inputs.controllers))}' is not carried yet", "write its law as a force, or " + others)
+    for name_, controller in inputs.controllers.items():
+        if not isinstance(controller.law, Expr):
+            raise refuse(
+                f"the controller of '{name_}' is a Python function, which has no derivative", "give its law as an expression, or " + others
+            )
+        resolved = system.reference.equations_of_motion.resolve([controller.law])
+        if resolved[0].deps & KINDS["acceleration"]:
+            raise refuse(f"the controller of '{name_}' reads accelerations, which is not carried", others)
     carrier = method if method in TABLEAUS else OTHERS_BY if method in OTHERS else IMPLICIT
     own = system.formulation == "recursive" and kind == "projected" and carrier == method
     load_method(carrier)
     tree = system.reference
     constrained = bool(tree.equations_of_motion.rows or tree.configuration.quaternions)
+    if inputs.controllers and (constrained or not own or model.memories):
+        what = (
+            "loops, constraints or quaternions"
+            if constrained
+            else "memories"
+            if model.memories
+            else f"{system.formulation} {kind} runs by '{method}'"
+        )
+        raise refuse(f"the controller of '{next(iter(inputs.controllers))}' together with {what} is not carried yet", others)
     if model.memories and (constrained or not own):
         what = "of a model with loops, constraints or quaternions" if constrained else f"in {system.formulation} {kind} runs by '{method}'"
         raise refuse(f"memory '{next(iter(model.memories))}' {what} is not carried yet", others)

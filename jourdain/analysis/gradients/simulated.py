@@ -10,6 +10,7 @@ dτ = −(g_x δx + g_p δp)/(g_t + g_x ∂x/∂τ) is all that is needed: salta
 
 from __future__ import annotations
 
+import itertools
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ from ...solvers.sensitivity.implicit import NOT_FOUND
 from ...solvers.sensitivity.walk import AT_END, INSIDE, Leg, backwards, forwards
 from ...symbolic.expr import brief
 from ...systems.run import SimulationError
+from .blocks import Blocks, run_within
 from .measure import Motion
 from .prepared import compiled_for
 from .primitives import Primitive, locate
@@ -68,12 +70,16 @@ class Simulated:
 
     def __init__(
         self, analysis: Analysis, criteria: Mapping[str, Criterion], wrt: Sequence[str], values: Mapping[str, float],
-        solution: Solution | None = None, again: bool = False,
+        solution: Solution | None = None, again: bool = False, memory: float | None = None,
     ) -> None:  # fmt: skip
-        """``again`` takes only the instants of a solution: states are found anew from the start that belongs to the values."""
+        """``again`` takes only the instants of a solution: states are found anew from the start that belongs to the values; a run whose steps do not fit
+        the ``memory`` (bytes) is walked along in blocks."""
         self.analysis, self.criteria, self.wrt = analysis, criteria, list(wrt)
         plan = analysis.keeping_steps()
         begun = time.perf_counter()
+        self.blocks: Blocks | None = None
+        if solution is None and memory is not None:
+            solution, self.blocks = run_within(plan, values, memory)
         self.solution: Solution = plan.run(values) if solution is None else solution
         self.seconds = time.perf_counter() - begun
         given = plan._changed(values) if again else self.solution.system
@@ -88,7 +94,11 @@ class Simulated:
         #: What should be known of the derivatives.
         self.notes: list[str] = []
         self.switches: list[Switch] = []
+        self.pieces: list[Piece] = []
         self.run.watched = {}
+        if self.blocks is not None:
+            self._in_blocks(self.blocks)
+            return
         self._rows_of(self.solution)
         if self.wrt:
             self._locate_switches(plan, values)
@@ -99,6 +109,29 @@ class Simulated:
             self.x[0] = self.run.first()
         if again or not self.run.own or self.run.scheme.implicit:
             self._replay(told=not again)
+
+    def _in_blocks(self, blocks: Blocks) -> None:
+        """Takes blocks of steps for the pieces of the run; their states are found again when they are needed."""
+        head = f"gradient of '{self.system.model.name}': its steps do not fit the memory, and"
+        if not self.run.own or self.run.scheme.implicit:
+            raise NotCarried(f"{head} runs by '{self.solution.metadata['method']}' are not walked along in blocks; give more memory=")
+
+        def look(t: np.ndarray, x: np.ndarray) -> None:
+            if self.code.surfaces.jumping(t, x):
+                raise NotCarried(f"{head} a law that jumps must be met by steps of a run that has all of them; give more memory=")
+
+        blocks.look = look if self.wrt else None
+        self.t, self.x, self.terminal = blocks.t, np.zeros((0, self.rate.n)), False
+        self.span = float(self.t[0]), float(self.t[-1])
+        for item in self.primitives.items:
+            if item.value >= 0 and item.criterion.kind in ("largest", "smallest"):
+                raise NotCarried(
+                    f"{head} criterion '{item.name}' ({item.criterion}) is sought among all of them; use smooth=, or give more memory="
+                )
+        locate(self.primitives, self)
+        self.pieces = [Piece(a, b) for a, b in itertools.pairwise(blocks.ends)]
+        self.notes.append(f"{len(self.t) - 1} steps in {len(self.pieces)} blocks of at most {blocks.length}, whose states were found twice")
+        self._place_points()
 
     def _replay(self, told: bool) -> None:
         """States at the instants of the run, found anew: implicit stages to rounding, and those of other coordinates or methods by the steps of this one."""
@@ -127,8 +160,20 @@ class Simulated:
         """Times and states of all steps."""
         s = self.system
         self.t = np.array(solution.t, dtype=float)
-        names = [*s.coordinate_names, *s.velocity_names, *s.model.states, *s.model.memories]
+        names = [*s.coordinate_names, *s.velocity_names, *s.model.states, *(x.name for x in self.run.held)]
         self.x = np.column_stack([np.asarray(solution[n], dtype=float) for n in names])
+        if self.run.inputs.controllers:
+            self._between_samples()
+
+    def _between_samples(self) -> None:
+        """Sampled inputs in rows at whose instants a piece begins: those of the rest of the piece; the first row is the first of a piece."""
+        if self.run.acting(self.t[0]):
+            early = int(np.count_nonzero(self.t == self.t[0])) - 1
+            self.t, self.x = self.t[early:].copy(), self.x[early:].copy()
+        held = self.x.shape[1] - len(self.run.held)
+        for i in np.flatnonzero(np.diff(self.t) == 0)[::-1] + 1:
+            if i + 1 < len(self.t):
+                self.x[i, held:] = self.x[i + 1, held:]
 
     def _locate_switches(self, plan: Analysis, values: Mapping[str, float]) -> None:
         """Runs again with steps that end on surfaces where laws jump, until there is none left inside a step."""
@@ -161,6 +206,11 @@ class Simulated:
             names.sort(key=lambda n: not known[n].jump)
         for t, k in self.solution.metadata.get("watched", ()):
             found.setdefault(t, []).append(f"switch {k}")
+        if self.run.inputs.controllers:
+            for t in np.unique(self.t[:-1][np.diff(self.t) == 0]).tolist():
+                acting = self.run.acting(t)
+                if acting:
+                    found.setdefault(t, []).insert(0, acting)
         return found
 
     # -- steps ----------------------------------------------------------------------------------------------------
@@ -172,11 +222,11 @@ class Simulated:
         self.terminal = solution.metadata["status"] == "event"
         last = list(solution.events)[-1].name if self.terminal else None
         happened = self._at_instants()
-        self.pieces: list[Piece] = []
+        self.pieces = []
         first = 0
         for i in jumps:
             names = happened.pop(float(self.t[i]), [])
-            acting = [n for n in names if n not in self.run.watched and s.model.events[n].jump]
+            acting = [n for n in names if self.run.timed(n) or (n not in self.run.watched and s.model.events[n].jump)]
             if len(acting) > 1 or not (names or (i == first and self.pieces)):
                 raise self._apart(names, self.t[i])
             if i == first:  # what follows an event at the same instant without anything that jumps
@@ -241,9 +291,10 @@ class Simulated:
         first = piece.last - 1 if only_last else piece.first
         rows = [p for p in self.points[index] if not only_last or (p[0] == piece.last - piece.first - 1 and p[1] == AT_END)]
         shift = first - piece.first
-        leg.count, leg.t, leg.x = piece.last - first, self.t[first : piece.last + 1], self.x[first : piece.last + 1]
+        x = self.x[first : piece.last + 1] if self.blocks is None else self.blocks.states(index)
+        leg.count, leg.t, leg.x = piece.last - first, self.t[first : piece.last + 1], x
         leg.margin, leg.renews = 0.0, int(piece.event is None)
-        if piece.event is not None:
+        if piece.event is not None and not self.run.timed(piece.event):
             t, width = self.t[piece.last], self.t[piece.last] - self.t[piece.last - 1]
             leg.margin = min(max(APPROACH * width, 8.0 * EPS * abs(t)), 0.5 * width)
         leg.point_step = np.array([p[0] - shift for p in rows], dtype=np.int64)
@@ -282,8 +333,9 @@ class Simulated:
         values = [np.zeros(len(item.times)) for item in self.primitives.items]
         for index in range(len(self.pieces)):
             leg = self._leg(index)
+            leg.total[:] = total
             self._walk(forwards)
-            total += leg.total
+            total = leg.total.copy()
             self._note_values(leg, values)
         return total, values
 
@@ -331,15 +383,14 @@ class Simulated:
         times: dict[int, np.ndarray] = {}
         by = self._symbol_changes()
         for index, piece in enumerate(self.pieces):
-            slopes = None if piece.event is None else self._end_slopes(index)
+            moving = piece.event is not None and not self.run.timed(piece.event)
+            slopes = self._end_slopes(index) if moving else None
             leg = self._leg(index, d)
-            leg.dta[:], leg.dx[:] = dtau, dx
+            leg.dta[:], leg.dx[:], leg.total[:], leg.dtotal[:] = dtau, dx, total, dtotal
             for changes, table in ((leg.dc, self.rate_slopes), (leg.dr, self.integrand_slopes), (leg.dv, self.value_slopes)):
                 changes[:, : len(table)] = by @ table.T
             self._walk(forwards)
-            dx = leg.dx.copy()
-            dtotal += leg.dtotal
-            total += leg.total
+            dx, total, dtotal = leg.dx.copy(), leg.total.copy(), leg.dtotal.copy()
             self._note_values(leg, values)
             count = leg.values.count
             for row, (_, _, _, i, k) in enumerate(self._rows):
@@ -357,6 +408,7 @@ class Simulated:
                     if kind == AT_END and step == piece.last - piece.first - 1:
                         dvalues[i][k] += dtau * slopes.values[items[i].value]
                 times[index] = dtau.copy()
+            if piece.event is not None:
                 if piece.after is not None:
                     dx = self.run.push_jump(piece.event, self.t[piece.last], self.x[piece.last], piece.after, dtau, dx, by, self.symbols)
         T, dT = self.span[1] - self.span[0], dtau if self.terminal else np.zeros(d)
@@ -370,7 +422,9 @@ class Simulated:
             at = self._piece_of(item)
             if at is not None:
                 matrix[i] += times[at]
-        return self.results(total, values), matrix
+        found = self.results(total, values)
+        self._tell_norms(found)
+        return found, matrix
 
     def _symbol_changes(self) -> np.ndarray:
         """Which symbol each variable changes (variables × symbols)."""
@@ -420,6 +474,7 @@ class Simulated:
         total = np.zeros(max(1, self.leg.integrands.count))
         values = [np.zeros(len(item.times)) for item in items]
         pbar = np.zeros((r, len(self.symbols)))
+        bars: tuple[np.ndarray, ...] | None = None
         largest = np.zeros((r, n))
         for index in range(len(self.pieces) - 1, -1, -1):
             piece = self.pieces[index]
@@ -430,6 +485,7 @@ class Simulated:
                     )
                     tau = tau + more
                     pbar += by_p
+            if piece.event is not None and not self.run.timed(piece.event):
                 tau = tau + self._time_weights(index)
                 slopes = self._end_slopes(index)
                 gt, gx, gp = self.run.guard(piece.event, self.t[piece.last], self.x[piece.last], self.symbols)
@@ -440,7 +496,9 @@ class Simulated:
                 xbar = xbar - np.outer(rho, gx)
                 pbar -= np.outer(rho, gp)
             leg = self._leg(index, 0, r)
-            leg.xbar[:], leg.weights[:] = xbar, weights
+            leg.xbar[:], leg.weights[:], leg.total[:] = xbar, weights, total
+            if bars is not None:
+                leg.cbar[:], leg.rbar[:], leg.vbar[:] = bars
             count = leg.values.count
             for row, (_, _, _, i, k) in enumerate(self._rows):
                 leg.point_weights[row, i * count + items[i].value] = point_weights[i][k]
@@ -448,10 +506,11 @@ class Simulated:
             self._walk(backwards)
             largest = np.maximum(largest, leg.largest)
             xbar, tau = leg.xbar.copy(), leg.tabar.copy()
-            total += leg.total
+            total, bars = leg.total.copy(), (leg.cbar.copy(), leg.rbar.copy(), leg.vbar.copy())
             self._note_values(leg, values)
-            for bar, table in ((leg.cbar, self.rate_slopes), (leg.rbar, self.integrand_slopes), (leg.vbar, self.value_slopes)):
-                pbar += bar[:, : len(table)] @ table
+        assert bars is not None
+        for bar, table in zip(bars, (self.rate_slopes, self.integrand_slopes, self.value_slopes), strict=True):
+            pbar += bar[:, : len(table)] @ table
         matrix = np.zeros((r, len(self.wrt)))
         matrix[:, self.columns] = pbar
         matrix += xbar @ self.run.start_changes(self.wrt, self.initial, self._symbol_changes(), self.symbols).T
@@ -461,15 +520,31 @@ class Simulated:
                     matrix[i] *= item.slopes(float(total[item.integrand]), values[i], T)[0]
         found = self.results(total, values)
         self._look_at_growth(largest, found)
+        self._tell_norms(found)
         return found, matrix
+
+    def _tell_norms(self, found: Mapping[str, float]) -> None:
+        """Says how far norms are from the largest values that they stand for."""
+        for item in self.primitives.items:
+            power = item.criterion.options.get("smooth")
+            if item.criterion.kind == "largest" and power and self.blocks is None:
+                peak = float(np.abs(self.motion.read(item.name, np.unique(self.t))).max())
+                if peak > 0.0:
+                    gap = 1.0 - found[item.name] / peak
+                    self.notes.append(
+                        f"'{item.name}': the norm of power {power:g} is {found[item.name]:.6g}, {gap:.1%} below the largest value {peak:.6g} at the steps"
+                    )
 
     def _look_at_growth(self, largest: np.ndarray, found: Mapping[str, float]) -> None:
         """Tells of criteria that change by far more than themselves with the whole of a state on the way."""
-        sizes = np.abs(self.x).max(axis=0)
+        sizes = np.abs(self.x).max(axis=0) if self.blocks is None else self.blocks.sizes
         for weights, (name, value) in zip(largest, found.items(), strict=True):
             growth = float((weights * sizes).max()) / abs(value) if value else 0.0
             if growth > GROWTH:
-                told = f"a small part of a state on the way changes '{name}' by {growth:.1e} of that part: the gradient holds in a tiny neighbourhood only"
+                told = (
+                    f"a small part of a state on the way changes '{name}' by {growth:.1e} of that part: the gradient holds in a tiny neighbourhood only; "
+                    "where it is no chaos, steps were too long for what the system could do (it was at rest, or is stiff): use max_step=, or method='radau'"
+                )
                 self.notes.append(told)
                 warnings.warn(f"gradient of '{self.system.model.name}': {told}", GradientWarning, stacklevel=5)
 

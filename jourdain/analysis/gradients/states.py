@@ -1,4 +1,4 @@
-"""Exact gradients of what verbs without time find: equilibria, assembled positions, modes.
+"""Exact gradients of what verbs without time find: equilibria, assembled positions, modes, linear systems.
 
 A state is given by equations F(y, p) = 0 (balance of forces, closed loops), so dy = −(∂F/∂y)⁻¹ ∂F/∂p.  An eigenvalue s of small motions y eˢᵗ about it makes the pencil
 P(s) of all equations (balance, constraints and their rates, user's states) singular: ds = −wᵀ dP y / wᵀ P′ y with the left and right null vectors, where dP y is a second directional
@@ -22,22 +22,29 @@ from ...symbolic.expr import Expr, symbol
 from ...symbolic.function import Argument, Result, SymbolicFunction
 from ...symbolic.graph import substitute
 from ...systems.tree.redundancy import redundant_rows
+from ..planned import VERBS
 from ..residual import Point, Residual
 from ..start_values import independent_names
 from .expressions import Expressions, expressions_of
-from .gradient import Gradient
+from .gradient import Gradient, present_value
+from .grids import OPTIONS as ON_GRIDS
+from .grids import AlongGrid
 from .measure import measure
 from .runs import NotCarried
+from .transfers import Transfers
 
 if TYPE_CHECKING:
     from ...systems.system import System
     from ..criteria import Criterion
     from ..planned import Analysis
 
-#: Verbs whose results are states, or small motions about one.
-CARRIED = ("equilibrium", "assemble", "modal")
-#: Options with which they are carried.
-OPTIONS = {"equilibrium": {"x0", "inputs"}, "assemble": {"fixed", "guess"}, "modal": {"state", "u"}}
+#: Options with which they are carried, in their order.
+OPTIONS = {
+    "equilibrium": ("x0", "inputs"), "assemble": ("fixed", "guess"), "modal": ("state", "u"), "linearise": ("state", "inputs", "outputs", "u"),
+    "frequency_response": ("input", "output", "frequencies", "state", "u"), **ON_GRIDS,
+}  # fmt: skip
+#: Verbs of small motions about a state.
+SMALL_MOTIONS = ("modal", "linearise", "frequency_response")
 #: Eigenvalues closer than this part of their size are one.
 EQUAL = 1e-6
 
@@ -48,30 +55,34 @@ def gradient_of_state(analysis: Analysis, criteria: Mapping[str, Criterion], wrt
     _refuse(analysis, criteria)
     result = analysis.run(values)
     system = analysis._changed(values).reference
-    found = measure(result, criteria, system)
-    at = About(analysis, system, result, wrt, criteria, values)
-    rows = [at.row(n, c) for n, c in criteria.items()]
-    present = {n: float(values.get(n, at.present(n))) for n in wrt}
+    notes: Sequence[str] = ()
+    if analysis.verb in ON_GRIDS:
+        head = f"gradient of '{system.model.name}'"
+        found, matrix = AlongGrid(
+            analysis, system, result, wrt, criteria, lambda told: NotCarried(f"{head}: {told}; use method='differences'")
+        ).rows()
+    else:
+        found = measure(result, criteria, system)
+        at = About(analysis, system, result, wrt, criteria, values)
+        matrix = np.array([at.row(n, c) for n, c in criteria.items()]).reshape(len(criteria), len(wrt))
+        notes = tuple(at.notes)
+    present = {n: float(values.get(n, present_value(analysis, criteria, n))) for n in wrt}
     cost = {"seconds": time.perf_counter() - begun, "runs": 1}
-    return Gradient(
-        analysis, criteria, found, present, np.array(rows).reshape(len(criteria), len(wrt)), "implicit", cost, result, tuple(at.notes)
-    )
+    return Gradient(analysis, criteria, found, present, matrix, "implicit", cost, result, notes)
 
 
 def _refuse(analysis: Analysis, criteria: Mapping[str, Criterion]) -> None:
     m, verb = analysis.system.model, analysis.verb
     head = f"gradient of '{m.name}'"
-    if verb not in CARRIED:
+    if verb not in OPTIONS:
         raise NotCarried(f"{head}: {verb} is not carried; use method='differences'")
     others = [n for n, x in analysis.kwargs.items() if n not in OPTIONS[verb] and x is not None]
-    if others or len(analysis.args) > 1:
-        raise NotCarried(
-            f"{head}: {verb} with option '{(others or ['of its second argument'])[0]}' is not carried; use method='differences'"
-        )
+    if others or len(analysis.args) > len(OPTIONS[verb]):
+        raise NotCarried(f"{head}: {verb} with option '{(others or ['of its last argument'])[0]}' is not carried; use method='differences'")
     for word, items in (("memory", m.memories), ("algebraic unknown", m.unknowns), ("contact", m.contacts), ("callback", m.callbacks)):
         if items:
             raise NotCarried(f"{head}: {word} '{next(iter(items))}' is not carried in {verb}; use method='differences'")
-    if analysis.system.formulation != "recursive" or analysis.system.reference.form == "looped":
+    if analysis.system.formulation != "recursive":
         raise NotCarried(f"{head}: {verb} is carried in joint coordinates; use method='differences'")
 
 
@@ -92,7 +103,8 @@ class About:
         self.residual = Residual(system, self.parameters)
         state = getattr(result, "linear", result)
         state = getattr(state, "state", state)
-        inputs = getattr(result, "inputs", None) if analysis.verb == "equilibrium" else analysis.kwargs.get("u")
+        self.given = dict(zip(OPTIONS[analysis.verb], analysis.args, strict=False)) | analysis.kwargs
+        inputs = getattr(result, "inputs", None) if analysis.verb == "equilibrium" else self.given.get("u")
         self.point: Point = self.residual.solve_motion(self.residual.point(state, system.inputs_at(state, inputs)))
         if system.configuration.quaternions and (
             np.abs(self.point.v).max(initial=0.0) > 0 or any(self._initial(n) is not None for n in wrt)
@@ -100,13 +112,8 @@ class About:
             raise NotCarried(
                 f"{self.name}: orientations that turn, or begin otherwise, are not carried in {analysis.verb}; use method='differences'"
             )
-        self.d = self.residual.derivatives(self.point, "qvazlp")
+        self.d = self.residual.derivatives(self.point, "qvazlpu")
         self.changes = self._changes()
-
-    def present(self, name: str) -> float:
-        """The value of a variable as it is."""
-        constants = self.expressions.constants
-        return constants[name][1] if name in constants else self.analysis.value_of(name)
 
     def _initial(self, name: str) -> int | None:
         """The column of an initial value among positions and velocities; None for others."""
@@ -167,7 +174,7 @@ class About:
             change["v"][free] = 0.0
             rest = sum(d["w" + k] @ change[k] for k in "qvp")
             change["v"][free] = -np.linalg.lstsq(d["wv"][:, free], rest, rcond=1e-10)[0]
-        if self.analysis.verb != "modal":
+        if self.analysis.verb not in SMALL_MOTIONS:
             return
         right = -np.concatenate([sum(d[e + k] @ change[k] for k in "qvzp") for e in "rg"])
         K = np.block([[d["ra"], d["rl"]], [d["ga"], np.zeros((len(self.residual.rows),) * 2)]])
@@ -178,9 +185,8 @@ class About:
     def _dependent(self) -> list[int]:
         """Columns that follow from closed loops; those given by name are held, and must be as many as there are freedoms."""
         s = self.system
-        given = self.analysis._started(s, self.analysis.initial_of(self.values))
-        word = {"assemble": "fixed", "modal": "state"}[self.analysis.verb]
-        held = given[1].get(word, given[0][0] if given[0] else None)
+        args, kwargs = self.analysis._started(s, self.analysis.initial_of(self.values))
+        held = (dict(zip(OPTIONS[self.analysis.verb], args, strict=False)) | kwargs).get(VERBS[self.analysis.verb][0])
         names = [n.removesuffix("_rate") for n in s.velocity_names]
         chosen = {
             names.index(n) if n in names else s.configuration.index(n)
@@ -200,6 +206,8 @@ class About:
         """Derivatives of one criterion by all variables."""
         if c.kind == "value":
             return self._of_value(name)
+        if c.kind in ("entry", "response"):
+            return self._transfers.row(c)
         s, slopes = self._of_eigenvalue(c.options["index"])
         size = abs(s)
         by_size = (np.conj(s) * slopes).real / size
@@ -209,6 +217,13 @@ class About:
             return np.asarray(-slopes.real / size + s.real * by_size / size**2)
         part = c.options["part"]
         return np.asarray(by_size if part == "abs" else slopes.real if part == "real" else slopes.imag)
+
+    @cached_property
+    def _transfers(self) -> Transfers:
+        outputs = self.given.get("outputs") if self.analysis.verb == "linearise" else self.given["output"]
+        if isinstance(outputs, Expr):
+            outputs = {"output": outputs}
+        return Transfers(self, getattr(self.result, "linear", self.result), dict(outputs) if isinstance(outputs, Mapping) else outputs)
 
     @property
     def _arrays(self) -> dict[str, tuple[Expr, ...]]:
@@ -223,7 +238,7 @@ class About:
             "lam": multiplier_symbols(eq),
         }
 
-    def _direction(self, word: str, parameters: Sequence[Expr]) -> tuple[tuple[Expr, ...], dict[Expr, Expr]]:
+    def direction(self, word: str, parameters: Sequence[Expr]) -> tuple[tuple[Expr, ...], dict[Expr, Expr]]:
         """Symbols (q along velocities, v, a, z, lam, p) of a direction in one row, and what each symbol changes by."""
         eq, arrays = self.eq, self._arrays
         groups = [tuple(eq.v), tuple(eq.v), arrays["a"], arrays["z"], arrays["lam"], tuple(parameters)]
@@ -234,7 +249,7 @@ class About:
             direction |= dict(zip(symbols, d, strict=True))
         return tuple(e for part in made for e in part), direction
 
-    def _compiled(
+    def compiled(
         self, name: str, rows: Mapping[str, Sequence[Expr]], outputs: Sequence[Expr], parameters: Sequence[Expr], values: np.ndarray
     ) -> Function:
         inputs = [Argument(n, a) for n, a in self._arrays.items()] + [Argument(n, tuple(a)) for n, a in rows.items()]
@@ -244,10 +259,10 @@ class About:
             SymbolicFunction(name, tuple(inputs), (Result("y", tuple(outputs), (len(outputs),)),)), values if parameters else None
         )
 
-    def _row(self, change: Mapping[str, np.ndarray], p: np.ndarray) -> np.ndarray:
+    def row_of(self, change: Mapping[str, np.ndarray], p: np.ndarray) -> np.ndarray:
         return np.concatenate([change["q"], change["v"], change["a"], change["z"], change["l"], p])
 
-    def _kept(self, key: tuple[Any, ...], make: Any) -> Function:
+    def kept(self, key: tuple[Any, ...], make: Any) -> Function:
         """A function of the analysis, compiled once."""
         kept: dict[Any, Function] = self.analysis._own.__dict__.setdefault("states", {})
         if key not in kept:
@@ -271,46 +286,46 @@ class About:
         )
 
         def make() -> Function:
-            row, direction = self._direction("d", chosen)
-            return self._compiled("value_tangent", {"d": row}, jvp([e], direction), every, values)
+            row, direction = self.direction("d", chosen)
+            return self.compiled("value_tangent", {"d": row}, jvp([e], direction), every, values)
 
-        f = self._kept(("value", name, e.id, tuple(s.id for s in chosen)), make)
+        f = self.kept(("value", name, e.id, tuple(s.id for s in chosen)), make)
         if every:
             f.set_parameters(values)
         arrays = self.point.arrays()
         found = []
         for n in self.wrt:
             p = np.array([float(n == m) for m in names])
-            found.append(float(np.ravel(f(*(arrays[k] for k in POINT), self._row(self.changes[n], p)))[0]))
+            found.append(float(np.ravel(f(*(arrays[k] for k in POINT), self.row_of(self.changes[n], p)))[0]))
         return np.array(found)
 
     # -- eigenvalues ----------------------------------------------------------------------------------------------
 
     @cached_property
-    def _pencil(self) -> tuple[np.ndarray, np.ndarray]:
+    def pencil(self) -> tuple[np.ndarray, np.ndarray]:
         """P(s) = A + s B: unknowns are changes of q, v, v̇, user's states and multipliers; rows r, h, w, g, f, and the rates of independent positions and velocities."""
-        d, n, nz, (held, roll) = self.d, self.system.nv, self.system.nz, self._rows
+        d, n, nz, (held, roll) = self.d, self.system.nv, self.system.nz, self.rows
         kept = [*held, *roll]
         blocks = {"r": range(n), "h": held, "w": kept, "g": kept, "f": range(nz)}
         A = np.vstack([np.hstack([*(d[e + k][list(rows)] for k in "qvaz"), d[e + "l"][list(rows)][:, kept]]) for e, rows in blocks.items()])
         B = np.zeros_like(A)
         B[len(A) - nz :, 3 * n : 3 * n + nz] = -np.eye(nz)
-        positions, velocities = self._independent
+        positions, velocities = self.independent
         rates, moved = np.zeros((2, len(positions) + len(velocities), A.shape[1]))
         for i, c in enumerate([*positions, *(n + c for c in velocities)]):
             moved[i, c], rates[i, n + c] = 1.0, -1.0
         return np.vstack([A, rates]), np.vstack([B, moved])
 
     @property
-    def _independent(self) -> tuple[list[int], list[int]]:
+    def independent(self) -> tuple[list[int], list[int]]:
         """Columns of the positions and velocities that are states of the linear system."""
-        names, states = [x.removesuffix("_rate") for x in self.system.velocity_names], self.result.linear.states
+        names, states = [x.removesuffix("_rate") for x in self.system.velocity_names], getattr(self.result, "linear", self.result).states
         return [names.index(x) for x in states if x in names], [
             self.system.velocity_names.index(x) for x in states if x in self.system.velocity_names
         ]
 
     @cached_property
-    def _rows(self) -> tuple[list[int], list[int]]:
+    def rows(self) -> tuple[list[int], list[int]]:
         """Constraints of positions, and of velocities alone, without redundant ones."""
         mh, m = self.residual.holonomic, len(self.residual.rows)
         left_out = set(redundant_rows(self.system.reference, self.point.state(self.system))) if m else set()
@@ -324,7 +339,7 @@ class About:
             raise NotCarried(f"{self.name}: mode {index} is a rigid one, whose eigenvalue is zero twice; use method='differences'")
         index %= len(modes)
         group = [i for i, mode in enumerate(modes) if abs(complex(mode.eigenvalue) - s) < EQUAL * abs(s)]
-        A, slope = self._pencil
+        A, slope = self.pencil
         P, sizes = A + s * slope, np.abs(A) + abs(s) * np.abs(slope)
         row = 1.0 / np.maximum(sizes.max(axis=1), 1e-300)
         column = 1.0 / np.maximum((row[:, None] * sizes).max(axis=0), 1e-300)
@@ -350,20 +365,20 @@ class About:
     @cached_property
     def _tangent(self) -> Function:
         """The second directional derivative of r, h, w, g and f."""
-        eq, (held, roll) = self.eq, self._rows
+        eq, (held, roll) = self.eq, self.rows
         chosen = [self.system.model.parameter_set[n].symbol for n in self.parameters]
 
         def make() -> Function:
             terms = implicit_terms(eq, multiplier_symbols(eq))
             kept = [*held, *roll]
             rows = [*terms["r"], *(terms["h"][i] for i in held), *(terms[k][i] for k in "wg" for i in kept), *terms["f"]]
-            first, along = self._direction("d", ())
-            second, then = self._direction("e", chosen)
-            return self._compiled(
+            first, along = self.direction("d", ())
+            second, then = self.direction("e", chosen)
+            return self.compiled(
                 "second_tangent", {"d": first, "e": second}, jvp(jvp(rows, along), then), eq.p, self.system.parameter_vector
             )
 
-        f = self._kept(("second", tuple(self.parameters), *held, *roll), make)
+        f = self.kept(("second", tuple(self.parameters), *held, *roll), make)
         if eq.p:
             f.set_parameters(self.system.parameter_vector)
         return f
@@ -372,14 +387,14 @@ class About:
         """dP y by a variable."""
         n, nz = self.system.nv, self.system.nz
         lam = np.zeros(len(self.residual.rows), complex)
-        lam[[*self._rows[0], *self._rows[1]]] = y[3 * n + nz :]
+        lam[[*self.rows[0], *self.rows[1]]] = y[3 * n + nz :]
         first = np.concatenate([y[: 3 * n + nz], lam])
-        second = self._row(self.changes[name], self.changes[name]["p"])
+        second = self.row_of(self.changes[name], self.changes[name]["p"])
         arrays = self.point.arrays()
         parts = [np.ravel(self._tangent(*(arrays[k] for k in POINT), np.ascontiguousarray(d), second)) for d in (first.real, first.imag)]
-        found = np.zeros(len(self._pencil[0]), complex)
+        found = np.zeros(len(self.pencil[0]), complex)
         found[: len(parts[0])] = parts[0] + 1j * parts[1]
         return found
 
 
-__all__ = ["CARRIED", "gradient_of_state"]
+__all__ = ["gradient_of_state"]

@@ -61,10 +61,10 @@ class Surfaces:
         eq, self.integrands = run.eq, integrands
         self.run, self.laws = run, list(laws)
         bad = KINDS["acceleration"]
-        self.items = [e for e in surfaces(self.laws, bool(run.held)) if not e.deps & bad]
+        self.items = [e for e in surfaces(self.laws, run.renews) if not e.deps & bad]
         #: Where crossings count in one direction only.
         self.directions: dict[int, int] = {}
-        if run.held:
+        if run.renews:
             known = {x.id for g in eq.resolve([e.guard for e in run.system.model.events.values()]) for x in (g, neg(g))}
             self.items = [e for e in self.items if e.id not in known]
         self._function: Function | None = None
@@ -94,7 +94,7 @@ class Surfaces:
         """Which surfaces were crossed inside steps with a jump of rates or integrands; with memories, also those with a bend."""
         if not self.items:
             return []
-        if self.run.held:
+        if self.run.renews:
             return self._bending(t, x)
         g = self.read(t, x)
         sides = np.sign(np.where(np.abs(g) > 1e-9 * np.abs(g).max(axis=0), g, 0.0))

@@ -53,7 +53,7 @@ class ActiveSet:
     def _does(self, found: Touching, k: int, u: np.ndarray) -> str:
         if u[0] > SLOW:
             return OPEN
-        slides = bool(np.hypot(u[1], u[2]) > SLOW) or self.contacts.friction[found.law[k]] == 0.0
+        slides = bool(np.hypot(u[1], u[2]) > SLOW) or not self.contacts.friction[found.law[k]].any()
         return SLIDING if slides or found.stop[k] else STICKING
 
     def _as_given(self, system: System, found: Touching, does: list[str], given: Mapping[str, str]) -> list[str]:
@@ -120,15 +120,15 @@ class TouchedResidual(Residual):
     def _slip(self, found: Touching, k: int, v: np.ndarray) -> np.ndarray:
         """Directions of the force of a sliding contact for a unit of its normal force: (1, −μ u_T/‖u_T‖)."""
         u = found.J[k, 1:] @ v + found.drift[k, 1:]
-        speed, mu = float(np.hypot(*u)), float(self.active.contacts.friction[found.law[k]])
-        if found.stop[k] or not mu:
+        speed, mu = float(np.hypot(*u)), self.active.contacts.friction[found.law[k]]
+        if found.stop[k] or not mu.any():
             return np.array([1.0, 0.0, 0.0])
         if speed <= SLOW:
             a, b = self.active.contacts.bodies(found.key[k])
             raise InputError(
                 f"contacts: '{a}' and '{b}' are to slide, but rest against each other in this state, so that friction has no direction"
             )
-        return np.r_[1.0, -mu * u / speed]
+        return np.r_[1.0, drag(mu, u)]
 
     def _forces(self, found: Touching, v: np.ndarray, lam: np.ndarray) -> np.ndarray:
         """Forces (contacts, 3) that belong to multipliers."""
@@ -298,6 +298,12 @@ class TouchedResidual(Residual):
         return self.base.drive_forces(self._pushed(point))
 
 
+def drag(mu: np.ndarray, along: np.ndarray) -> np.ndarray:
+    """Tangential forces for a unit of the normal force, where it slides: of all in the elliptic cone the one that takes most energy."""
+    size = float(np.hypot(*(mu * along)))
+    return -(mu**2) * along / size if size > 0.0 else np.zeros(2)
+
+
 @dataclass(frozen=True)
 class Pushing:
     """Contacts that may push at an instant of a motion: directions of forces (n, 3, nv), coefficients, and which of them slide (one direction each)."""
@@ -333,7 +339,7 @@ def pushing(system: System, contacts: RigidContacts, state: State, a: np.ndarray
         along = u[k, 1:] if np.hypot(*u[k, 1:]) > SLOW else rate[k, 1:] if np.hypot(*rate[k, 1:]) > LEAVES * size else np.zeros(2)
         if along.any() or found.stop[k]:
             slides[k] = True
-            slip[k] = np.r_[1.0, -mu[k] * along / max(1e-300, float(np.hypot(*along)))]
+            slip[k] = np.r_[1.0, drag(mu[k], along)]
             directions[k, 0] = slip[k] @ found.J[k]
     return Pushing(found, directions, contacts.static[found.law], slides, slip)
 

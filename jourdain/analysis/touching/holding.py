@@ -39,11 +39,16 @@ class Held:
 class Cones:
     """Contacts as columns of a balance: directions of their forces J (n, 3, nv) with coefficients μ, what else may push freely (E, nv × m), and M.
 
-    Contacts of ``slides`` push along the first of their directions alone.
+    Contacts of ``slides`` push along the first of their directions alone, ``brakes`` along it in both senses, up to a bound in the place of μ.
     """
 
-    def __init__(self, J: np.ndarray, friction: np.ndarray, E: np.ndarray, M: np.ndarray, slides: np.ndarray | None = None) -> None:
+    def __init__(
+        self, J: np.ndarray, friction: np.ndarray, E: np.ndarray, M: np.ndarray, slides: np.ndarray | None = None, brakes: np.ndarray | None = None
+    ) -> None:  # fmt: skip
         self.n, nv = len(J), M.shape[0]
+        self.laws = ["friction" if brake else "contact" for brake in (np.zeros(self.n, bool) if brakes is None else brakes)]
+        #: Which of three rows a contact has.
+        self.own = np.array([row == 0 or law == "contact" for law in self.laws for row in (0, 1, 2)], bool)
         directions = J.copy()
         if slides is not None:
             directions[slides, 1:] = 0.0
@@ -57,10 +62,12 @@ class Cones:
         if not self.n:
             return np.zeros(0)
         size = float(np.abs(self.G.T @ c).max(initial=0.0))
+        own, p = self.own, np.zeros(3 * self.n)
         problem = dense_problem(
-            self.W, -self.G.T @ c, ["contact"] * self.n, self.friction, np.full(3 * self.n, soft) if soft else None, relaxed
+            self.W[np.ix_(own, own)], (-self.G.T @ c)[own], self.laws, self.friction, np.full(own.sum(), soft) if soft else None, relaxed
         )
-        return solved(problem, start, tolerance=exact * max(size, 1e-300), limit=20000)
+        p[own] = solved(problem, None if start is None else start[own], tolerance=exact * max(size, 1e-300), limit=20000)
+        return p
 
     def hold(self, b: np.ndarray, least: float = 0.0, left: float = LEFT) -> Held:
         """Forces of least norm that balance b, or what is left where none do; ``least`` is an acceleration that is large enough to be told from rounding,

@@ -54,7 +54,7 @@ class Standing:
     def __init__(self, system: System, state: State, u: np.ndarray) -> None:
         self.system, self.model = system, system.model
         self.residual = Residual(pushed_system(system))
-        self.rigid = RigidContacts(system.reference) if touches_rigidly(self.model) else None
+        self.rigid = RigidContacts(system.reference, brakes=True) if touches_rigidly(self.model) else None
         self.size = self.rigid.size if self.rigid is not None else 0.1
         weight = [system.parameters.get(n, 0.0) for n in ("gravity_x", "gravity_y", "gravity_z")]
         self.least = 0.1 * float(np.linalg.norm(weight))
@@ -80,7 +80,7 @@ class Standing:
         nv = len(M)
         if found is None or self.rigid is None:
             return Cones(np.zeros((0, 3, nv)), np.zeros(0), J.T, M)
-        return Cones(found.J, self.rigid.static[found.law], J.T, M)
+        return Cones(found.J, self.rigid.static[found.law], J.T, M, brakes=found.brakes)
 
     def settle(self, iterations: int) -> tuple[Held, Touching | None]:
         """Moves until the position is held; an error names what tips, slides or falls."""
@@ -156,12 +156,17 @@ class Standing:
         w[::3] += near.gap
         W = rows @ inverse @ rows.T
         W = 0.5 * (W + W.T) + SOFT * float(np.trace(W)) / len(W) * np.eye(len(W))
-        laws, mu, exact = ["contact"] * len(near), self.rigid.static[near.law], ROUGH * max(float(np.abs(w).max()), 1e-300)
-        try:
-            p = solved(dense_problem(W, w, laws, mu), tolerance=exact)
-        except SolverError:  # the convex problem has the same positions at rest
-            p = solved(dense_problem(W, w, laws, mu, relaxed=True), tolerance=exact)
-        point, pressed = self._moved(self.point, d + inverse @ rows.T @ p), near.key[p[::3] > 0.0]
+        laws = ["friction" if brake else "contact" for brake in near.brakes]
+        own = np.array([row == 0 or law == "contact" for law in laws for row in (0, 1, 2)], bool)
+        mu, exact, p = self.rigid.static[near.law], ROUGH * max(float(np.abs(w).max()), 1e-300), np.zeros(len(own))
+        for relaxed in (False, True):  # the convex problem has the same positions at rest
+            try:
+                p[own] = solved(dense_problem(W[np.ix_(own, own)], w[own], laws, mu, relaxed=relaxed), tolerance=exact)
+                break
+            except SolverError:
+                if relaxed:
+                    raise
+        point, pressed = self._moved(self.point, d + inverse @ rows.T @ p), near.key[(p[::3] > 0.0) & ~near.brakes]
         for _ in range(CLOSING if len(pressed) else 0):
             found = self.rigid.same(point.t, point.q, pressed)
             Y = inverse @ found.J[:, 0].T
@@ -195,8 +200,10 @@ class Standing:
             return []
         listed = []
         for k, f in enumerate(held.force):
-            limit = self.rigid.static[found.law[k]] * f[0]
-            state = "open" if f[0] <= 0.0 else "slip" if limit > 0.0 and np.hypot(f[1], f[2]) >= (1.0 - BOUND) * limit else "stick"
+            if found.brakes[k]:
+                continue
+            pull = float(np.hypot(*(f[1:] / np.maximum(self.rigid.static[found.law[k]], 1e-300))))
+            state = "open" if f[0] <= 0.0 else "slip" if pull > 0.0 and pull >= (1.0 - BOUND) * f[0] else "stick"
             a, b = self.rigid.bodies(found.key[k])
             listed.append(
                 Touch(
@@ -238,7 +245,9 @@ class Standing:
             more = f" and slides on {others(slides)}" if slides else ""
             return f"{name}: '{body}' tips over on {others(pressed)}{more}"
         if slides:
-            mu = ", ".join(dict.fromkeys(f"{self.rigid.static[found.law[k]]:g}" for k in slides))
+            mu = ", ".join(
+                dict.fromkeys(" and ".join(f"{x:g}" for x in dict.fromkeys(self.rigid.static[found.law[k]].tolist())) for k in slides)
+            )
             return f"{name}: '{body}' slides on {others(slides)} (friction {mu} is too little)"
         return f"{name}: '{body}' moves away from {others(pressed)}"
 

@@ -244,6 +244,7 @@ def _kept_coordinates(model: Model) -> list[Coordinate]:
         wanted = joint.kind in _CHAINS or joint.drive != Drive() or any(count[id(c)] > 1 or c.motion is not None for c in joint.coordinates)
         wanted = wanted or any(s.id in used for c in joint.coordinates for s in (*c.q, *c.v, *c.a))
         wanted = wanted or any(joint is j for load in model.loads.values() for j in load.joints)
+        wanted = wanted or joint.name in model.rigid_stops or joint.name in model.dry_friction
         if wanted:
             kept += joint.coordinates
     return _unique(iter(kept))

@@ -27,6 +27,7 @@ from ..functions.linearisation import constrained_terms
 from ..functions.registry import assemble, builder, derive, jacobian_result, matrix_result, vector_result
 from ..functions.residual import acceleration_tangent_function, equations_function, tangent_function
 from ..functions.state_jacobian import jacobian_function, time_derivative_function
+from ..functions.touching import touching_frames
 from ..functions.tree import multiplier_symbols
 from ..tree.rods import rods_with_mass
 from .absolute import AbsoluteEquations, BodyPose, MixedCoordinates
@@ -128,7 +129,7 @@ class Descriptor:
             "descriptor": self._descriptor, "bodies": self._bodies, "transmitted": self._transmitted, "sparse_terms": self._sparse_terms,
             "tangent": self._tangent, "state_derivative": self._state_derivative, "state_jacobian": self._state_jacobian,
             "state_time_derivative": self._state_time_derivative, "implicit_equations": self._implicit_equations,
-            "implicit_tangent": self._implicit_tangent, "acceleration_tangent": self._acceleration_tangent,
+            "implicit_tangent": self._implicit_tangent, "acceleration_tangent": self._acceleration_tangent, "rigid_motion": self._rigid_motion,
         }  # fmt: skip
         if name in own:
             return own[name](**options)
@@ -140,6 +141,7 @@ class Descriptor:
             "readings",
             "callback_arguments",
             "touching_motion",
+            "rigid_poses",
             "jump",
             "renewal",
             "unknowns",
@@ -235,6 +237,17 @@ class Descriptor:
         return assemble(
             eq, "sparse_terms", "t x u", [vector_result("M", M), vector_result("f", self.force), vector_result("J", J), self._right()]
         )
+
+    def _rigid_motion(self, frames: tuple[str, ...]) -> SymbolicFunction:
+        """What rates do to bodies (or nodes) with rigid contacts, as :func:`~jourdain.formalisms.functions.touching.rigid_motion` tells it of trees."""
+        k, known = self.equations.kinematics, touching_frames(self.equations.model, gives_way=False)
+        moved = [e for b in (known[name] for name in frames) for e in (*k.velocity(b), *k.angular_velocity(b))]
+        n, rows = len(self.x), [ZERO] * (len(moved) * len(self.x))
+        for (i, j), e in sparse_jacobian(moved, self.xd).items():
+            rows[i * n + j] = e
+        driven = substitute(moved, dict.fromkeys(self.xd, ZERO))
+        results = [vector_result("J", rows), vector_result("drift", driven), matrix_result("M", self._dense_mass(), n)]
+        return assemble(self.equations, "rigid_motion", "t x", results)
 
     def _tangent(self) -> SymbolicFunction:
         """K = −∂Q/∂x and C = −∂Q/∂ẋ of the forces (stiffness and damping of implicit steps)."""

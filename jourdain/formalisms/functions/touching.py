@@ -23,7 +23,10 @@ READ = ("depth", "rate", "approach", "curvature", "slide_1", "slide_2", "bent_1"
 
 def touching_frames(model: Model, gives_way: bool = True) -> dict[str, Frame]:
     """Frames of all contacts whose surfaces give way, or of those that do not, by name."""
-    return {name: frame for c in model.contacts.values() if c.gives_way == gives_way for name, frame in c.carriers.items()}
+    found = {name: frame for c in model.contacts.values() if c.gives_way == gives_way for name, frame in c.carriers.items()}
+    for rope in model.ropes.values() if not gives_way else ():
+        found |= {p.body.name: p.body.origin for p in (rope.a, rope.b) if not p.body.is_ground}
+    return found
 
 
 def found_symbols(model: Model) -> list[Expr]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from ...errors import InputError, ModelError
+from ..values import number
 from .mass import IDENTITY, ORIGIN, MassProperties, Matrix, Placement, Scalar, Vector, is_number, turn
 
 if TYPE_CHECKING:
@@ -204,6 +205,10 @@ class Solid(Shape):
     def __post_init__(self, color: str | None) -> None:
         if color is not None:
             object.__setattr__(self, "colour", color)
+        for f in fields(self):
+            if isinstance(given := getattr(self, f.name), str) and str(f.type).startswith("Scalar"):
+                expects = {"density": "kg/m^3", "scale": "1"}.get(f.name, "m")
+                object.__setattr__(self, f.name, number(given, f"{self.kind}: {f.name}", expects))
         if self.density is not None:
             check_positive(self.kind, "density", self.density)
         if self.colour is not None and not re.fullmatch(r"#[0-9a-fA-F]{6}", self.colour):
@@ -319,7 +324,7 @@ def _symbolic_entries(value: Any, name: str) -> Iterator[tuple[str, Any]]:
 def check_finite(kind: str, name: str, value: Scalar) -> None:
     """Raise unless a number is finite."""
     if isinstance(value, (str, bool)) or value is None:
-        raise InputError(f"{kind}: {name} = {value!r} is not a number; give a length in m or a symbolic expression")
+        raise InputError(f"{kind}: {name} = {value!r} is not a number, a text with a unit or a symbolic expression")
     if is_number(value) and not math.isfinite(value):
         raise InputError(f"{kind}: {name} = {value} is not finite; give a finite number")
 

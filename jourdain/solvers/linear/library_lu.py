@@ -13,8 +13,6 @@ import numpy as np
 
 from .sparse_lu import OK, SINGULAR, Factors, equilibrate
 
-#: What new factors cost in solutions, by experience.
-COST = 10.0
 _SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_ssize_t)
 
 
@@ -32,7 +30,7 @@ class LibraryLU:
         self.ap, self.ai, self.values = ap, ai, ax
         self.size = ap.size - 1
         self.factorisations = 0
-        self.frame = Factors(size=self.size, ax=ax, cost=COST)
+        self.frame = Factors(size=self.size, ax=ax, cost=0.0)  # factors are made where own pivots failed, and not kept
         self._factors: Any = None
         self._callbacks = _SIGNATURE(lambda _: self.factorise()), _SIGNATURE(lambda _: self._solve_in_place())
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import InputError, SolverError
-from ...native.kernel import jit, kernel
+from ...native.kernel import Kernel, jit, kernel
 from ...native.record import Floats, Integers, Integers32, Record
+from .multifrontal import Fronts
 
 #: A pivot on the diagonal is preferred when it is at least this part of the largest entry of its column; so is one in its block.
 PREFERENCE = 0.1
@@ -55,6 +56,7 @@ class Factors(Record):
     solutions: float
     steps: float
     before: float
+    fronts: Fronts  # of factors in dense blocks
 
 
 def order(ap: np.ndarray, ai: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
@@ -239,14 +241,9 @@ class SparseLU:
     """
 
     def __init__(self, ap: np.ndarray, ai: np.ndarray, ax: np.ndarray, columns: np.ndarray | None = None) -> None:
-        self.ap, self.ai = np.ascontiguousarray(ap, np.int64), np.ascontiguousarray(ai, np.int64)
-        ax = np.ascontiguousarray(ax, float)
-        if not np.all(np.isfinite(ax)):
-            raise InputError("sparse LU: the matrix holds a number that is not finite")
+        ax = self._scale(ap, ai, ax)
         self.columns = order(self.ap, self.ai) if columns is None else np.ascontiguousarray(columns, np.int64)
-        n = self.size = self.ap.size - 1
-        self.row_scale, self.column_scale = equilibrate(self.ap, self.ai, ax)
-        self.scale = self.row_scale[self.ai] * np.repeat(self.column_scale, np.diff(self.ap))
+        n = self.size
         inverse = self._find_pivots(ax * self.scale)
         self.place = inverse[self.ai].astype(np.int32)
         self.lx, self.ux, self.pivots = np.zeros(self.li.size), np.zeros(self.ui.size), np.zeros(n)
@@ -255,6 +252,26 @@ class SparseLU:
             column_scale=self.column_scale, lp=self.lp, li=self.li, lx=self.lx, up=self.up, ui=self.ui, ux=self.ux, pivots=self.pivots,
             work=np.zeros(2 * n), cost=self._cost(),
         )  # fmt: skip
+
+    def _scale(self, ap: np.ndarray, ai: np.ndarray, ax: np.ndarray) -> np.ndarray:
+        """Takes over the pattern, and scales for the values; the values."""
+        self.ap, self.ai = np.ascontiguousarray(ap, np.int64), np.ascontiguousarray(ai, np.int64)
+        ax = np.ascontiguousarray(ax, float)
+        if not np.all(np.isfinite(ax)):
+            raise InputError("sparse LU: the matrix holds a number that is not finite")
+        self.size = self.ap.size - 1
+        self.row_scale, self.column_scale = equilibrate(self.ap, self.ai, ax)
+        self.scale = self.row_scale[self.ai] * np.repeat(self.column_scale, np.diff(self.ap))
+        return ax
+
+    @property
+    def functions(self) -> tuple[int, int]:
+        """Addresses of the functions that factorise and solve, as native code calls them with the frame."""
+        first, second = self._kernels()
+        return first.address, second.address
+
+    def _kernels(self) -> tuple[Kernel, Kernel]:
+        return factorise, solve
 
     def _cost(self) -> float:
         """What new factors cost in solutions with a residual each: elements take some operations for each entry of the matrix, a tangent four times those
@@ -265,7 +282,7 @@ class SparseLU:
 
     def _find_pivots(self, ax: np.ndarray) -> np.ndarray:
         optional = np.zeros(self.size, np.int64)
-        inverse, self.rows, self.lp, li, self.up, ui = _searched(self.ap, self.ai, ax, self.columns, optional, SMALLEST)
+        inverse, self.rows, self.lp, li, self.up, ui = searched(self.ap, self.ai, ax, self.columns, optional, SMALLEST)
         self.li, self.ui = _sorted(self.lp, inverse[li]), _sorted(self.up, ui)
         return inverse
 
@@ -278,13 +295,13 @@ class SparseLU:
         """New factors for new values on the analysed pattern: OK, SINGULAR or DEGRADED (growth: analyse again)."""
         self.frame.ax = np.ascontiguousarray(ax, float)
         self.frame.made_for = 0.0
-        return factorise.call(self.frame.address)
+        return self._kernels()[0].call(self.frame.address)
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """x of A x = b."""
         x = np.array(b, float)
         self.frame.rhs = x
-        solve.call(self.frame.address)
+        self._kernels()[1].call(self.frame.address)
         return x
 
     def refined(self, ax: np.ndarray, b: np.ndarray, times: int = 1) -> np.ndarray:
@@ -303,7 +320,7 @@ class SparseLU:
         return np.bincount(self.ai, ax * np.repeat(x, np.diff(self.ap)), self.size)
 
 
-def _searched(
+def searched(
     ap: np.ndarray, ai: np.ndarray, ax: np.ndarray, columns: np.ndarray, optional: np.ndarray, floor: float
 ) -> tuple[np.ndarray, ...]:
     """Pivots of rows, rows of pivots, and the patterns of L (by rows of A) and U."""
@@ -328,7 +345,7 @@ def dependent_columns(
 ) -> np.ndarray:
     """Columns among the ``optional`` ones (a mask) that depend on those before them in the order ``columns``: no pivot above ``floor`` is left."""
     marks = np.ascontiguousarray(optional, np.int64)
-    _searched(ap.astype(np.int64), ai.astype(np.int64), ax, columns, marks, floor)
+    searched(ap.astype(np.int64), ai.astype(np.int64), ax, columns, marks, floor)
     return np.flatnonzero(marks == 2)
 
 

@@ -17,6 +17,9 @@ from ..linear.dense import cholesky, cholesky_solve
 
 #: No part: that side of a contact is the ground, or moves the part of the other side.
 NOBODY = -1
+#: Sorts of contacts: forces between surfaces; one force by a number (ends of joints, ropes); and what only brakes, up to a bound that is not its own normal
+#: impulse: dry friction in a joint (row 0), and couples against rolling (rows 1 and 2) and spinning (row 0) up to lever arms times that of their ``parent``.
+TOUCH, SINGLE, DRY, ROLL, SPIN = range(5)
 
 
 class Parts(Record):
@@ -34,10 +37,13 @@ class Parts(Record):
 
 
 class Closures(Record):
-    """Constraints J_c v = … of the first ``rows`` rows, all within one part: J_c, Z = M⁻¹J_cᵀ and the factors of S = J_c Z."""
+    """Constraints J_c v = …, ``rows`` in all, each within one part: those of part c are ``first[c] … first[c + 1]``; J_c and Z = M⁻¹J_cᵀ begin at
+    ``place[c]``, the factors of S = J_c Z at ``square[c]``."""
 
     rows: int
-    part: int
+    first: Integers
+    place: Integers
+    square: Integers
     J: Floats
     Z: Floats
     S: Floats
@@ -50,6 +56,8 @@ class ContactSet(Record):
     room: int
     count: int
     law: Integers
+    sort: Integers
+    parent: Integers  # the contact whose couple it is, −1: none
     gap: Floats
     part: Integers  # two a contact
     J: Floats  # row by row, stride numbers for each of two parts
@@ -107,11 +115,20 @@ def push(s: Any, parts: Any, k: int, row: int, impulse: float, v: Any) -> None:
 @jit
 def book_wrench(s: Any, k: int, row: int, force: float, out: Any, shift: int) -> None:
     """Adds the force of one row to the wrenches (force, torque about the origin) on both bodies, which are booked at ``place − shift`` of ``out``."""
+    sort = s.sort[k]
     for side in (0, 1):
         if s.place[2 * k + side] >= 0:
             f = (1.0 - 2.0 * side) * force
             x, y, z = f * s.axes[9 * k + 3 * row], f * s.axes[9 * k + 3 * row + 1], f * s.axes[9 * k + 3 * row + 2]
             arm, w = s.arm[6 * k + 3 * side :], out[s.place[2 * k + side] - shift :]
+            if sort == ROLL or sort == SPIN:  # noqa: SIM109  (kernels have no "in")
+                w[3] += x
+                w[4] += y
+                w[5] += z
+                continue
+            if sort != TOUCH:
+                w[0] += f if row == 0 else 0.0
+                continue
             w[0] += x
             w[1] += y
             w[2] += z
@@ -125,7 +142,7 @@ def keep(s: Any, stride: int, k: int, to: int) -> None:
     """Moves contact k to an earlier place."""
     if k == to:
         return
-    s.law[to], s.gap[to] = s.law[k], s.gap[k]
+    s.law[to], s.gap[to], s.sort[to], s.parent[to] = s.law[k], s.gap[k], s.sort[k], s.parent[k]
     for i in (0, 1):
         s.part[2 * to + i], s.place[2 * to + i] = s.part[2 * k + i], s.place[2 * k + i]
     for i in (0, 1, 2):
@@ -142,35 +159,39 @@ def keep(s: Any, stride: int, k: int, to: int) -> None:
 @jit
 def prepare_closures(closures: Any, parts: Any) -> int:
     """Z and the factors of S from J_c; M holds its Cholesky factors.  Not 0 where constraints depend on each other."""
-    m, c = closures.rows, closures.part
-    if m == 0:
-        return 0
-    n = parts.first[c + 1] - parts.first[c]
-    for i in range(m * n):
-        closures.Z[i] = closures.J[i]
-    for i in range(m):
-        cholesky_solve(parts.M[parts.masses[c] :], n, closures.Z[i * n :])
-        for j in range(i + 1):
-            total = 0.0
-            for k in range(n):
-                total += closures.J[j * n + k] * closures.Z[i * n + k]
-            closures.S[i * m + j] = closures.S[j * m + i] = total
-    return cholesky(closures.S, m)  # type: ignore[no-any-return]
+    for c in range(0 if closures.rows == 0 else parts.first.size - 1):
+        m, n = closures.first[c + 1] - closures.first[c], parts.first[c + 1] - parts.first[c]
+        if m == 0:
+            continue
+        J, Z, S = closures.J[closures.place[c] :], closures.Z[closures.place[c] :], closures.S[closures.square[c] :]
+        for i in range(m * n):
+            Z[i] = J[i]
+        for i in range(m):
+            cholesky_solve(parts.M[parts.masses[c] :], n, Z[i * n :])
+            for j in range(i + 1):
+                total = 0.0
+                for k in range(n):
+                    total += J[j * n + k] * Z[i * n + k]
+                S[i * m + j] = S[j * m + i] = total
+        if cholesky(S, m) != 0:
+            return 1
+    return 0
 
 
 @jit
-def _close(closures: Any, n: int, y: Any) -> None:
-    """Takes from velocities of the closed part what its constraints do not allow, in the metric of M."""
-    m = closures.rows
+def _close(closures: Any, c: int, n: int, y: Any) -> None:
+    """Takes from velocities of a part what its constraints do not allow, in the metric of M."""
+    m, right = closures.first[c + 1] - closures.first[c], closures.right
+    J, Z = closures.J[closures.place[c] :], closures.Z[closures.place[c] :]
     for i in range(m):
         total = 0.0
         for k in range(n):
-            total += closures.J[i * n + k] * y[k]
-        closures.right[i] = total
-    cholesky_solve(closures.S, m, closures.right)
+            total += J[i * n + k] * y[k]
+        right[i] = total
+    cholesky_solve(closures.S[closures.square[c] :], m, right)
     for i in range(m):
         for k in range(n):
-            y[k] -= closures.Z[i * n + k] * closures.right[i]
+            y[k] -= Z[i * n + k] * right[i]
 
 
 @hot
@@ -203,8 +224,8 @@ def respond_part(parts: Any, closures: Any, c: int, y: Any) -> None:
     """y = M⁻¹ y for the velocities of a part, along the constraints."""
     n = parts.first[c + 1] - parts.first[c]
     cholesky_solve(parts.M[parts.masses[c] :], n, y)
-    if closures.rows > 0 and closures.part == c:
-        _close(closures, n, y)
+    if closures.rows > 0 and closures.first[c + 1] > closures.first[c]:
+        _close(closures, c, n, y)
 
 
 @jit
@@ -323,11 +344,28 @@ def form_delassus(s: Any, parts: Any, w: BlockSparse) -> int:
     return blocks
 
 
+def make_closures(parts: Parts, part: np.ndarray) -> Closures:
+    """Memory for constraints whose ``part`` is given, in order."""
+    rows, sizes = np.bincount(part, minlength=parts.first.size - 1), np.diff(parts.first)
+    first, place, square = (np.r_[0, np.cumsum(x)].astype(np.int64) for x in (rows, rows * sizes, rows * rows))
+    J, Z = np.zeros((2, int(place[-1])))
+    return Closures(
+        rows=len(part),
+        first=first,
+        place=place,
+        square=square,
+        J=J,
+        Z=Z,
+        S=np.zeros(int(square[-1])),
+        right=np.zeros(int(rows.max(initial=0))),
+    )
+
+
 def make_contact_set(room: int, parts: Parts) -> ContactSet:
     """Memory for so many contacts."""
     wide, stride = int(room), int(parts.stride)
     return ContactSet(
-        room=wide, law=np.zeros(wide, np.int64), gap=np.zeros(wide), part=np.zeros(2 * wide, np.int64), J=np.zeros(6 * wide * stride),
+        room=wide, law=np.zeros(wide, np.int64), sort=np.zeros(wide, np.int64), parent=np.full(wide, -1, np.int64), gap=np.zeros(wide), part=np.zeros(2 * wide, np.int64), J=np.zeros(6 * wide * stride),
         Y=np.zeros(6 * wide * stride), drift=np.zeros(3 * wide), axes=np.zeros(9 * wide), point=np.zeros(3 * wide), arm=np.zeros(6 * wide),
         place=np.zeros(2 * wide, np.int64), key=np.zeros(3 * wide, np.int64), old_key=np.zeros(3 * wide, np.int64),
         old_impulse=np.zeros(3 * wide), old_speed=np.zeros(3 * wide), turning=np.zeros(3 * wide), start=np.zeros(parts.first.size + 1, np.int64), listed=np.zeros(2 * wide, np.int64),

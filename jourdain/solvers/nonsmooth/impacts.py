@@ -29,10 +29,14 @@ EXPANSIONS, SHORTER, MET = 60, 40, 1e-10
 
 
 class Impacts(Record):
-    """Laws by number: friction of sliding and rest, restitution as a number or by a function of the speed, the law of impact; and room for a solution."""
+    """Laws by number: friction of sliding and rest (of dry joints their bounds), restitution as a number or by a function of the speed, the law of impact; and room for a solution."""
 
     friction: Floats
+    across: Floats  # friction at right angles to the first tangent
     static: Floats
+    static_across: Floats
+    rolling: Floats  # lever arms
+    spinning: Floats
     restitution: Floats
     function: Integers  # 0: a number
     args: Integers  # four words a law: speed, e, and the function's own
@@ -58,9 +62,11 @@ def restitution(m: Any, law: int, speed: float) -> float:
 
 
 @hot
-def coefficient(m: Any, law: int, u1: float, u2: float) -> float:
-    """μ of a contact that slides so."""
-    return m.static[law] if math.sqrt(u1 * u1 + u2 * u2) <= STICKING else m.friction[law]  # type: ignore[no-any-return]
+def coefficients(m: Any, law: int, u1: float, u2: float) -> Any:
+    """μ of a contact that slides so, along its first tangent and along its second."""
+    if math.sqrt(u1 * u1 + u2 * u2) <= STICKING:
+        return m.static[law], m.static_across[law]
+    return m.friction[law], m.across[law]
 
 
 @jit
@@ -132,4 +138,4 @@ def expand(m: Any, task: Any, solver: int, laws: Any, tolerance: float, limit: i
     return residual
 
 
-__all__ = ["NEWTON", "POISSON", "STRONGE", "Impacts", "coefficient", "expand", "restitution"]
+__all__ = ["NEWTON", "POISSON", "STRONGE", "Impacts", "coefficients", "expand", "restitution"]

@@ -21,17 +21,19 @@ from typing import Any
 import numpy as np
 
 from ...native.call import address as at
-from ...native.call import call
-from ...native.kernel import jit, kernel
+from ...native.call import call, doubles
+from ...native.kernel import hot, jit, kernel
 from ...native.record import Address, Floats, Integers, Record
 from ..complementarity.laws import relaxation_gap
 from ..complementarity.operator import prepare
-from ..complementarity.problem import BLOCK_SPARSE, BODIES, FRICTION, BlockSparse, Problem, room
+from ..complementarity.problem import BLOCK_SPARSE, BODIES, CONTACT, FRICTION, BlockSparse, Problem, room
 from ..complementarity.solve import Task, carry_out, solve_task
 from ..ode.frame import RHS_FAILED, Arguments, accept, evaluate_here, fixed_step, rhs, spoiled, view
 from ..ode.method import Method
 from ..ode.rotation import turn
 from .contact_set import (
+    DRY,
+    ROLL,
     Closures,
     ContactSet,
     Parts,
@@ -46,7 +48,7 @@ from .contact_set import (
     respond,
     respond_part,
 )
-from .impacts import NEWTON, Impacts, coefficient, expand, restitution
+from .impacts import NEWTON, Impacts, coefficients, expand, restitution
 
 #: What a step returns where more contacts are found than there is room for.
 NO_ROOM = -77
@@ -62,6 +64,8 @@ UNSEEN, SLOW = 1e-3, 1e-3
 FOLLOWS = 1e-6
 #: Speeds (m/s, rad/s) of joints below which dry friction is that of rest.
 AT_REST = 1e-9
+#: Most solutions in which bounds of couples follow normal impulses.
+COUPLED = 30
 #: Speeds up to so many times what forces make in a step do not rebound: impacts that follow ever faster end in rest.
 RESTING = 2.0
 #: Books behind the forces: energy taken by contacts so far, deepest penetration, residual of the laws, contacts that act, iterations, and how fast
@@ -113,7 +117,7 @@ class Moreau(Record):
     limit: int
     books: int  # where the books begin in the state
     worst: Worst
-    dry: int  # laws from this number on are dry friction in joints
+    couples: int  # whether some contact resists rolling or spinning
     #: the end of the last step, its length, and a sum over its velocities, by which a step knows whether it follows that one
     last_t: float
     last_h: float
@@ -142,53 +146,108 @@ def _select(m: Any, h: float, v: Any, free: Any) -> None:
     kept = m.impacts.acting = 0
     for k in range(s.count):
         before, after = contact_velocity(s, parts, k, 0, v), contact_velocity(s, parts, k, 0, free)
-        law, gap, e = s.law[k], s.gap[k], restitution(m.impacts, s.law[k], -before)
+        gap, e = s.gap[k], restitution(m.impacts, s.law[k], -before)
         if not e >= 0.0 and math.isfinite(before):
             m.worst.residual, m.worst.speed, m.worst.shape_a, m.worst.shape_b = math.inf, -before, s.key[3 * k], s.key[3 * k + 1]
-        if law >= m.dry:
-            keep(s, parts.stride, k, kept)
-            _brake(m, h, kept, before, after)
-            kept += 1
+        s.met[k] = -1
+        if s.sort[k] >= DRY:
+            if admit_brake(m, h, k, kept, before, free):
+                kept += 1
             continue
         bounces = e > 0.0 and gap + 0.5 * h * before < 0.0 and -before > RESTING * abs(after - before)
         # a contact that rebounds must not be braked before it touches
         near = gap + h * min(before, after) < m.slack + m.rows_args.moved if e == 0.0 else gap < TOUCHING * m.slack
         if not (bounces or near):
             continue
-        keep(s, parts.stride, k, kept)
-        w = 3 * kept
-        in_phases = bounces and m.impacts.law[law] != NEWTON
-        problem.w[w] = after + (0.0 if in_phases else e * before if bounces else max(0.0, gap / h))
-        problem.w[w + 1], problem.w[w + 2] = contact_velocity(s, parts, kept, 1, free), contact_velocity(s, parts, kept, 2, free)
-        if not bounces:
-            for row in (0, 1, 2):
-                problem.w[w + row] += s.turning[w + row]
-        mu = m.impacts.friction[law]
-        if m.impacts.static[law] != mu:
-            mu = coefficient(m.impacts, law, contact_velocity(s, parts, kept, 1, v), contact_velocity(s, parts, kept, 2, v))
-        problem.coefficient[kept, 0] = problem.coefficient[kept, 1] = mu
-        m.impacts.before[kept], m.impacts.after[kept] = before, 0.0 if in_phases else -1.0
-        for row in (0, 1, 2):
-            m.impacts.free[w + row] = problem.w[w + row]
-        m.impacts.acting += 1 if in_phases else 0
-        problem.law[kept], problem.row[kept] = 0, w
+        admit(m, k, kept, e, before, after, max(0.0, gap / h), bounces, v, free)
         kept += 1
     s.count = problem.blocks = kept
     problem.row[kept] = 3 * kept
 
 
 @jit
-def _brake(m: Any, h: float, k: int, before: float, after: float) -> None:
-    """The law of dry friction in a joint: an impulse of any sign up to a bound, that of rest where nothing moved and nothing shall."""
-    problem, law = m.laws.problem, m.contacts.law[k]
-    rests = abs(before) <= AT_REST * max(1.0, abs(after - before))
-    bound = m.impacts.static[law] if rests else m.impacts.friction[law]
-    problem.w[3 * k], problem.w[3 * k + 1], problem.w[3 * k + 2] = after, 0.0, 0.0
-    problem.coefficient[k, 0] = problem.coefficient[k, 1] = h * bound
-    problem.law[k], problem.row[k] = FRICTION, 3 * k
+def admit(m: Any, k: int, to: int, e: float, before: float, after: float, opening: float, bounces: bool, v: Any, free: Any) -> None:
+    """Moves contact k to an earlier place among those that act, and writes the right-hand side of its law; one that does not rebound may close by ``opening``."""
+    s, parts, problem = m.contacts, m.parts, m.laws.problem
+    law, w = s.law[k], 3 * to
+    keep(s, parts.stride, k, to)
+    s.met[k] = to
+    in_phases = bounces and m.impacts.law[law] != NEWTON
+    problem.w[w] = after + (0.0 if in_phases else e * before if bounces else opening)
+    problem.w[w + 1], problem.w[w + 2] = contact_velocity(s, parts, to, 1, free), contact_velocity(s, parts, to, 2, free)
+    if not bounces:
+        for row in (0, 1, 2):
+            problem.w[w + row] += s.turning[w + row]
+    along, across = m.impacts.friction[law], m.impacts.across[law]
+    if m.impacts.static[law] != along or m.impacts.static_across[law] != across:
+        along, across = coefficients(m.impacts, law, contact_velocity(s, parts, to, 1, v), contact_velocity(s, parts, to, 2, v))
+    problem.coefficient[to, 0], problem.coefficient[to, 1] = along, across
+    m.impacts.before[to], m.impacts.after[to] = before, 0.0 if in_phases else -1.0
+    for row in (0, 1, 2):
+        m.impacts.free[w + row] = problem.w[w + row]
+        problem.compliance[w + row] = 0.0
+    m.impacts.acting += 1 if in_phases else 0
+    problem.law[to], problem.row[to] = 0, w
+
+
+@jit
+def admit_brake(m: Any, h: float, k: int, to: int, before: float, free: Any) -> bool:
+    """The same for what only brakes; a couple acts where its contact does."""
+    s = m.contacts
+    if s.parent[k] >= 0 and s.met[s.parent[k]] < 0:
+        return False
+    keep(s, m.parts.stride, k, to)
+    _brake(m, h, to, before, free)
+    return True
+
+
+@jit
+def _brake(m: Any, h: float, k: int, before: float, free: Any) -> None:
+    """The law of what only brakes: an impulse of any direction up to a bound, of dry friction in a joint that of rest where nothing moved and nothing shall.
+
+    A couple against rolling is a contact whose normal impulse is given: its row is p_n − a in units of velocity, and nothing else.
+    """
+    s, parts, problem = m.contacts, m.parts, m.laws.problem
+    law, sort, w = s.law[k], s.sort[k], 3 * k
+    if s.parent[k] >= 0:
+        s.parent[k] = s.met[s.parent[k]]
+    for row in (0, 1, 2):
+        problem.w[w + row] = contact_velocity(s, parts, k, row, free) + (s.turning[w + row] if sort != DRY else 0.0)
+        problem.compliance[w + row] = 0.0
+    after = problem.w[w]
+    bound = 1.0
+    if sort == DRY:
+        rests = abs(before) <= AT_REST * max(1.0, abs(after - before))
+        bound = h * (m.impacts.static[law] if rests else m.impacts.friction[law])
+    problem.coefficient[k, 0] = problem.coefficient[k, 1] = bound
+    problem.law[k], problem.row[k] = CONTACT if sort == ROLL else FRICTION, w
     m.impacts.before[k], m.impacts.after[k] = before, -1.0
     for row in (0, 1, 2):
-        m.impacts.free[3 * k + row] = problem.w[3 * k + row]
+        m.impacts.free[w + row] = problem.w[w + row]
+
+
+@jit
+def _bound_couples(m: Any) -> float:
+    """Bounds of couples from the normal impulses of their contacts as they are now; the largest change, in units of velocity."""
+    s, parts, problem, p, most = m.contacts, m.parts, m.laws.problem, m.laws.p, 0.0
+    for k in range(s.count):
+        if s.parent[k] < 0:
+            continue
+        row, law = 3 * k + (1 if s.sort[k] == ROLL else 0), s.law[k]
+        size, arm = 0.0, m.impacts.rolling[law] if s.sort[k] == ROLL else m.impacts.spinning[law]
+        for side in (0, 1):
+            c, at_ = s.part[2 * k + side], (6 * k + 2 * (row - 3 * k) + side) * parts.stride
+            for i in range(0 if c < 0 else parts.first[c + 1] - parts.first[c]):
+                size += s.J[at_ + i] * s.Y[at_ + i]
+        bound = arm * max(p[3 * s.parent[k]], 0.0)
+        if s.sort[k] == ROLL:
+            problem.compliance[3 * k] = size
+            most = max(most, abs(problem.w[3 * k] + size * bound))
+            problem.w[3 * k] = -size * bound
+        else:
+            most = max(most, abs(size * (problem.coefficient[k, 0] - bound)))
+            problem.coefficient[k, 0] = problem.coefficient[k, 1] = bound
+    return most
 
 
 @jit
@@ -225,14 +284,23 @@ def _size(v: Any, n: int) -> float:
 
 
 @jit
-def _solve(m: Any, t: float) -> Any:
+def solve_laws(m: Any, t: float) -> Any:
     """Impulses of all contacts; iterations, and the residual of their laws."""
     s, problem, p = m.contacts, m.laws.problem, m.laws.p
-    prepare(problem)
     recall(s, p)
+    if m.couples != 0:
+        _bound_couples(m)
+    prepare(problem)
     tolerance = m.tolerance * max(1e-6, _largest(problem.w, 3 * s.count))
     carry_out(m.laws, m.solver, tolerance, m.limit)
     done, residual, worst = m.laws.done, m.laws.residual, m.laws.worst
+    for again in range(COUPLED if m.couples != 0 else 0):
+        missed = _bound_couples(m)
+        if missed <= tolerance:
+            break
+        prepare(problem)
+        carry_out(m.laws, m.solver, tolerance, m.limit)
+        done, residual, worst = done + m.laws.done, max(m.laws.residual, missed if again == COUPLED - 1 else 0.0), m.laws.worst
     if m.impacts.acting > 0:
         residual = expand(m.impacts, m.laws, m.solver, s.law, tolerance, m.limit)
     log = m.worst
@@ -251,12 +319,12 @@ def _normal_rows(s: Any, bodies: Any) -> None:
 
 
 @jit
-def _push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
+def push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
     """Takes what is left of penetrations at the step's end from the positions; the deepest."""
     s, parts, depths, r = m.contacts, m.parts, m.depths.problem, m.depths.p
     deepest = 0.0
     for k in range(s.count):
-        end = 1.0 if s.law[k] >= m.dry else s.gap[k] + 0.5 * h * contact_velocity(s, parts, k, 0, v)
+        end = 1.0 if s.sort[k] >= DRY else s.gap[k] + 0.5 * h * contact_velocity(s, parts, k, 0, v)
         deepest = max(deepest, -end)
         depths.w[k], depths.law[k], depths.row[k], r[k] = end, 1, k, 0.0
     depths.blocks, depths.row[s.count] = s.count, s.count
@@ -297,7 +365,7 @@ def _implicit(m: Any, h: float, slope: Any, v: Any, middle: Any, free: Any, chan
 
 
 @jit
-def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, done: int, x: Any) -> None:
+def book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, done: int, x: Any) -> None:
     """Wrenches on bodies (means over the step) and the books."""
     s, parts, p, first = m.contacts, m.parts, m.laws.p, m.nq + m.nv + m.nz
     books = x[m.books :]
@@ -306,9 +374,11 @@ def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, d
     acting, lost = 0.0, 0.0
     m.last_sum = _sum(v, m.nv)
     for k in range(s.count):
-        if p[3 * k] > 0.0 and s.law[k] < m.dry:
+        if p[3 * k] > 0.0 and s.sort[k] < DRY:
             acting += 1.0
         for row in (0, 1, 2):
+            if s.sort[k] == ROLL and row == 0:
+                continue  # the bound, which is no impulse
             s.old_speed[3 * k + row] = contact_velocity(s, parts, k, row, v)
             u = 0.5 * (contact_velocity(s, parts, k, row, v_old) + s.old_speed[3 * k + row])
             lost -= p[3 * k + row] * u
@@ -316,6 +386,36 @@ def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, d
     books[DISSIPATED] += lost
     books[DEPTH], books[RESIDUAL], books[ACTING], books[ITERATIONS] = depth, residual, acting, float(done)
     books[OPENING] = relaxation_gap(m.laws.problem, p) if m.laws.problem.relaxed == 1 else 0.0
+
+
+@hot
+def _follows(m: Any, t: float, v: Any) -> bool:
+    """Whether velocities at an instant are those with which the last step ended."""
+    return m.last_h > 0.0 and m.last_t == t and abs(_sum(v, m.nv) - m.last_sum) <= FOLLOWS * _size(v, m.nv)  # type: ignore[no-any-return]
+
+
+class Projection(Record):
+    """Arguments of a projection after a step."""
+
+    t: Address
+    x: Address
+    out: Address
+    function: Address
+    args: Integers
+    moreau: Moreau
+
+
+@kernel
+def project_after(args: int) -> int:
+    """Projects a state onto constraints; velocities that the last step left are still its own afterwards."""
+    a = Projection.at(args)
+    m, n = a.moreau, a.moreau.nq + a.moreau.nv
+    own = _follows(m, doubles(a.t, 1)[0], doubles(a.x, n)[m.nq :])
+    a.args[0], a.args[1], a.args[2] = a.t, a.x, a.out
+    status = call(a.function, a.args)
+    if own and status == 0:
+        m.last_sum = _sum(doubles(a.out, n)[m.nq :], m.nv)
+    return status
 
 
 @kernel
@@ -354,8 +454,7 @@ def step(address: int) -> int:
             if status != 0:
                 clock.t_bad, count.bad_status = clock.t, status
                 return RHS_FAILED
-            follows = m.last_h > 0.0 and m.last_t == clock.t and abs(_sum(v_old, nv) - m.last_sum) <= FOLLOWS * _size(v_old, nv)
-            find_turning(m.contacts, m.parts, h / (h + m.last_h) if follows else 0.0, v_old)
+            find_turning(m.contacts, m.parts, h / (h + m.last_h) if _follows(m, clock.t, v_old) else 0.0, v_old)
         if m.stiffness.size > 0:
             _implicit(m, h, slope[nq:], v_old, middle[nq:], free, change)
         _select(m, h, v_old, free)
@@ -366,14 +465,14 @@ def step(address: int) -> int:
         if m.laws.problem.form == BLOCK_SPARSE and form_delassus(m.contacts, m.parts, m.laws.problem.sparse) < 0:
             clock.t_bad, count.bad_status = clock.t, NO_ROOM
             return RHS_FAILED
-        more, residual = _solve(m, clock.t + h)
+        more, residual = solve_laws(m, clock.t + h)
         done += more
         for i in range(nv):
             v[i] = free[i]
             free[i] = 0.0
         for k in range(m.contacts.count):
             for row in (0, 1, 2):
-                if m.laws.p[3 * k + row] != 0.0:
+                if m.laws.p[3 * k + row] != 0.0 and (row > 0 or m.contacts.sort[k] != ROLL):
                     push(m.contacts, m.parts, k, row, m.laws.p[3 * k + row], v)
         for i in range(nv):  # what follows velocities sees those of the step, contacts included
             middle[nq + i] = 0.5 * (v_old[i] + v[i])
@@ -384,8 +483,8 @@ def step(address: int) -> int:
     displaced(m, x_old, free, h, x)
     for i in range(nq + nv, n):
         x[i] = x_old[i] + h * slope[i]
-    depth = _push_apart(m, h, v, free, x)
-    _book(m, h, v_old, v, residual, depth, done, x)
+    depth = push_apart(m, h, v, free, x)
+    book(m, h, v_old, v, residual, depth, done, x)
     status = spoiled(frame, clock, count, clock.t + h)
     if status != 0:
         return status

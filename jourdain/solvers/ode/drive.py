@@ -145,7 +145,11 @@ class Drive:
             return
         self._to_tell = None
         about = f"; at this pace it takes {steps * abs(end - start) / done:.2g}" if done > 0.0 else ""
-        remedy = "for stiff problems there are method='radau', 'rosenbrock' and 'auto'"
+        remedy = (
+            "for stiff problems there are method='radau', 'rosenbrock' and 'auto'"
+            if self.leave is None
+            else "if that need not be seen, method='radau' or 'rosenbrock' steps over it where it is damped"
+        )
         warnings.warn(
             f"{steps} steps have reached t = {session.clock.t:.4g} of {end:.4g} s{about}: {told}; {remedy}", RuntimeWarning, stacklevel=2
         )

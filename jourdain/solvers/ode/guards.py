@@ -54,13 +54,20 @@ def _guard_at(frame: Frame, clock: Clock, count: Count, progress: Progress, c: i
 
 @jit
 def _side_after(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, lo: float, hi: float) -> Any:
-    """Return the side to which guard c leaves zero after lo, and a time when it is there (0 if it stays)."""
+    """Return the side to which guard c leaves zero after lo, and a time when it is there (0 if it stays).
+
+    What is seen first may be rounding, of any sign: it counts where it has grown 16 times later, or where nothing else is seen.
+    """
     start = _guard_at(frame, clock, count, progress, c, lo)
+    before, since, value, t = 0.0, lo, 0.0, lo
     for k in range(44, 0, -4):
         t = lo + (hi - lo) * 0.5**k
         value = _guard_at(frame, clock, count, progress, c, t)
-        if t != lo and abs(value) > 4.0 * abs(start):
-            return (1 if value > 0.0 else -1), t
+        if before * value > 0.0 and abs(value) > 2.0 * abs(before):
+            return (1 if before > 0.0 else -1), since
+        before, since = value if t != lo and abs(value) > 4.0 * abs(start) else 0.0, t
+    if before != 0.0:
+        return (1 if before > 0.0 else -1), since
     return 0, lo
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -194,8 +195,8 @@ def _check_input(
         raise InputError(f"integrate: step {step} s must be positive")
     if not method.adaptive and step is None and not isinstance(x0, Checkpoint):
         raise InputError(f"method '{method.name}' has a fixed step: give step= in seconds")
-    if method.adaptive and not LEAST_RTOL <= rtol < 1:
-        raise InputError(f"integrate: rtol {rtol} must lie between {LEAST_RTOL:g} (rounding) and 1")
+    if method.adaptive and not (isinstance(rtol, Real) and LEAST_RTOL <= rtol < 1):
+        raise InputError(f"integrate: rtol = {rtol!r} must be a number between {LEAST_RTOL:g} (rounding) and 1")
     if method.needs_jacobian and jacobian is None:
         raise InputError(f"method '{method.name}' is implicit: give jacobian= (native, n by n, row-major)")
     if output is not None and output_size < 1:

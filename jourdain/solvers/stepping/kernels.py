@@ -345,6 +345,30 @@ def finish(address: int) -> int:
 
 
 @hot
+def _wide_audit(frame: Frame, g: int, total: Any, args: Any) -> None:
+    """Sums of a group as many instances at a time as a SIMD register holds."""
+    group = frame.groups[g]
+    kernel_row, lanes = frame.kernels[group.kernel_at + ap.AUDIT], frame.lanes
+    x, y = frame.wide_x, frame.wide_y
+    args[0], args[1], args[2], args[3] = (
+        at(frame.wide_x),
+        at(frame.wide_y),
+        at(frame.constants[kernel_row.constant_at :]),
+        at(frame.wide_work),
+    )
+    for lane in range(lanes):
+        _scalars(frame, lanes, x[lane:])
+    for block in range((group.count + lanes - 1) // lanes):
+        first = block * lanes
+        for lane in range(lanes):
+            _gather(frame, group, min(first + lane, group.count - 1), lanes, x[lane:])
+        call(kernel_row.wide, frame.args)
+        for a in range(ap.AUDIT_SIZE):
+            for lane in range(min(lanes, group.count - first)):
+                total[a] += y[lanes * a + lane]
+
+
+@hot
 def _audit(frame: Frame, total: Any) -> None:
     """Energies, work and momenta summed over all elements (rates stand in EXCESS), and the new history."""
     args, x = frame.args, frame.x
@@ -356,6 +380,9 @@ def _audit(frame: Frame, total: Any) -> None:
         group = frame.groups[g]
         kernel_row = frame.kernels[group.kernel_at + ap.AUDIT]
         k = group.k
+        if kernel_row.wide != 0:
+            _wide_audit(frame, g, total, args)
+            continue
         last = 3 if k > 0 else 2
         args[0], args[1], args[last + 1], args[MEDIUM] = at(frame.x), at(frame.y), at(frame.work), kernel_row.medium
         for i in range(group.count):

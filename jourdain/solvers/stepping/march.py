@@ -20,7 +20,7 @@ from .kernels import direction, extent, guess, increment, prepare, rest
 #: Newton's method goes on with old factors below this part of the coordinates' size: only the residual is evaluated.
 CLOSE = 1e-4
 #: Factors are kept over steps where making them costs as much as this many solutions.
-WORTH = 10.0
+WORTH = 5.0
 #: Most iterations that factors of a step before may still need.
 PATIENCE = 40.0
 #: Part of the tolerance that the error left may be of the displacement: rates and energies are then exact to rounding.
@@ -123,7 +123,7 @@ def newton(address: int) -> int:
     before = _norms(frame, clock)
     if not before < np.inf:
         return ap.DIVERGED
-    patience = min(frame.lu.cost, PATIENCE)
+    patience = min(2.0 * frame.lu.cost + 2.0, PATIENCE)
     for iteration in range(count.max_iterations + (int(patience) if kept else 0)):
         if not have:
             if not fresh:

@@ -12,8 +12,9 @@ from ...native import record
 from ...progress import TimeBar
 from ..interruption import CHUNK_TIME, Interruption
 from ..kept import Kept
+from ..linear.block_lu import factors_of
 from ..linear.library_lu import LibraryLU
-from ..linear.sparse_lu import OK, SingularMatrix, SparseLU, factorise, solve
+from ..linear.sparse_lu import OK, SingularMatrix, SparseLU
 from ..memory_log import MemoryLog, Noted, collect
 from . import frame as ap
 from .kernels import accept, assemble, begin, evaluate, finish, move
@@ -71,16 +72,13 @@ class Run:
         q0: np.ndarray, v0: np.ndarray, z0: np.ndarray, tolerance: float = 1e-12, max_iterations: int = 20,
     ) -> None:  # fmt: skip
         self.vec, self.book = ap.Vectors(q0.size), np.zeros(ap.BOOK)
-        self.vec.q0, self.vec.q1, self.vec.v0 = q0, q0, v0
-        self.scheme = ap.Scheme(**dict(zip(ap.Scheme.struct.fields, coefficients, strict=False)))
-        self.clock, self.control = ap.Clock(), ap.Control(tolerance=tolerance, contraction=1e-2)
-        self.count = ap.Count(max_iterations=max_iterations)
+        self.scheme, self.clock, self.control, self.count = ap.Scheme(), ap.Clock(), ap.Control(), ap.Count()
         self.frame = ap.Frame(
             vec=self.vec, scheme=self.scheme, clock=self.clock, control=self.control, count=self.count, book=self.book,
             audit=np.zeros(ap.AUDIT_SIZE), events=ap.Event.table([]), n_q=q0.size,
         )  # fmt: skip
-        second = _second_order(plan, q0.size)
-        self.clock.size = max(1e-8, float(np.abs(q0[second]).max(initial=0.0 if second.any() else 1.0)))
+        self._second = _second_order(plan, q0.size)
+        self._set_state(coefficients, q0, v0, tolerance, max_iterations)
         self.analyses = 0
         #: Acts at an event; says whether the run goes on.
         self.events: Callable[[Rows], bool] | None = None
@@ -96,7 +94,38 @@ class Run:
         #: Column in the output of every multiplier.
         self.multiplier_columns: np.ndarray | None = None
         self._only_library = False
+        self._blocks: tuple[np.ndarray, ...] | None = None
         self.adopt(plan, pattern, columns, z0)
+
+    def _set_state(self, coefficients: tuple[float, ...], q0: np.ndarray, v0: np.ndarray, tolerance: float, max_iterations: int) -> None:
+        self.vec.q0, self.vec.q1, self.vec.v0 = q0, q0, v0
+        for name, value in zip(ap.Scheme.struct.fields, coefficients, strict=False):
+            setattr(self.scheme, name, value)
+        self.control.tolerance, self.control.contraction, self.count.max_iterations = tolerance, 1e-2, max_iterations
+        second = self._second
+        self.clock.size = max(1e-8, float(np.abs(q0[second]).max(initial=0.0 if second.any() else 1.0)))
+
+    def renew(
+        self, coefficients: tuple[float, ...], q0: np.ndarray, v0: np.ndarray, z0: np.ndarray, tolerance: float, max_iterations: int
+    ) -> None:
+        """As if it were new, with the same tables and memory: for another run of the same equations."""
+        for part in (self.vec.array, self.book, self.lam.array, self.scheme.words, self.clock.words, self.control.words, self.count.words):
+            part[...] = 0
+        self._set_state(coefficients, q0, v0, tolerance, max_iterations)
+        self.analyses, self.error = 0, None
+        self.z.start = self.z.end = z0
+        self._set_peak()
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing but state and time has changed since it was made, so that it can be renewed."""
+        own = self.lu is not None and self.library is None and self.joints is None
+        return own and self.events is None and self.memories is None and self.renewal is None and self.multiplier_columns is None
+
+    def _set_peak(self) -> None:
+        q = np.abs(self.vec.q0)
+        #: Sizes that first-order coordinates have had; zero for all others.
+        self.peak[:] = np.where(self._second, 0.0, np.maximum(q, 1e-6 * self.clock.size))
 
     def adopt(self, plan: ap.Plan, pattern: tuple[np.ndarray, np.ndarray], columns: np.ndarray, z0: np.ndarray) -> None:
         """Goes on from the present state with other equations for the same coordinates: constraints released, parameters changed."""
@@ -104,17 +133,17 @@ class Run:
         plan.fill(self.frame)
         self.lam, self.z = ap.Multipliers(plan.multiplier_rows.size), ap.History(z0.size)
         self.z.start = self.z.end = z0
-        q = np.abs(self.vec.q0)
-        #: Sizes that first-order coordinates have had; zero for all others.
-        self.peak = np.where(_second_order(plan, q.size), 0.0, np.maximum(q, 1e-6 * self.clock.size))
+        self._second, self.peak = _second_order(plan, self.vec.q0.size), np.zeros(self.vec.q0.size)
+        self._set_peak()
         self.r, self.delta, self.values = np.zeros(plan.unknowns), np.zeros(plan.unknowns), np.zeros(pattern[1].size)
         self.lu: SparseLU | None = None
+        self._analysed: np.ndarray | None = None  # the values that its pivots were chosen for
         self.library: LibraryLU | None = None
         self.joints: Any = None
         self._stay, self._next_stay = 0, 1  # steps to be done with the library's factors
         f = self.frame
         f.lam, f.history, f.peak, f.r, f.values, f.delta = self.lam, self.z, self.peak, self.r, self.values, self.delta
-        f.factorise, f.solve, f.evaluate, f.move = factorise.address, solve.address, evaluate.address, move.address
+        f.evaluate, f.move = evaluate.address, move.address
         f.newton, f.finish, f.accept = newton.address, finish.address, accept.address
 
     @property
@@ -161,12 +190,16 @@ class Run:
 
     def analyse(self) -> None:
         """Pivots and fill for the present values, and own factors from now on."""
-        self.lu = lu = SparseLU(*self.pattern, self.values, self.columns)
+        lu = self.lu
+        if lu is None or self._analysed is None or not np.array_equal(self._analysed, self.values):
+            self.lu = lu = factors_of(*self.pattern, self.values, self.columns)
+            self._analysed = self.values.copy()
+        lu.frame.made_for = 0.0
         self.analyses += 1
         self._stay = 0
         lu.frame.ax = self.values
         self.frame.lu, self.frame.row_scale = lu.frame, lu.row_scale
-        self.frame.factorise, self.frame.solve = factorise.address, solve.address
+        self.frame.factorise, self.frame.solve = lu.functions
 
     def use_library(self, steps: int | None = None) -> None:
         """Factors by a library for some steps, or for good."""
@@ -214,14 +247,14 @@ class Run:
         rows.add(t, q, v, lam, book)
 
     def _output(self) -> tuple[np.ndarray, ...]:
-        """Fresh blocks for output."""
+        """Blocks for output; what was in them has been copied."""
         n, m, f = self.frame.n_q, self.lam.last.size, self.frame
-        room = max(4, min(4096, BLOCK // (2 * n + m + ap.BOOK + 1)))
-        f.out_t, f.out_q, f.out_v, f.out_lam, f.out_book = out = (
-            np.empty(room), np.empty((room, n)), np.empty((room, n)), np.empty((room, m)), np.empty((room, ap.BOOK))
-        )  # fmt: skip
-        f.room = room
-        return out
+        if self._blocks is None or self._blocks[3].shape[1] != m:
+            room = max(4, min(4096, BLOCK // (2 * n + m + ap.BOOK + 1)))
+            self._blocks = np.empty(room), np.empty((room, n)), np.empty((room, n)), np.empty((room, m)), np.empty((room, ap.BOOK))
+        f.out_t, f.out_q, f.out_v, f.out_lam, f.out_book = self._blocks
+        f.room = len(self._blocks[0])
+        return self._blocks
 
     def _loop(self, rows: Rows, interruption: Any, show: Callable[[float], None] | None) -> int:
         out, limit, run = self._output(), 16, march.call

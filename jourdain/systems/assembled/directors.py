@@ -14,6 +14,7 @@ from ...errors import InputError
 from ...formalisms.coordinates.directors import directors
 from ...results.solution import Solution
 from ..descriptor.system import DescriptorSystem
+from ..pushed import touches_rigidly
 from ..run import make_run
 from ..state import State
 from ..system import verb
@@ -96,7 +97,9 @@ class DirectorSystem(DescriptorSystem):
         return self.parameter_vector.tobytes(), numbers, tuple(inputs.signals.items()), tuple(inputs.set_on_the_way), made
 
     def run(self, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, options: Mapping[str, Any]) -> Run:
-        """A march of the engine."""
+        """A march of the engine, or Moreau's steps in the same coordinates."""
+        if (special := self.contact_run(str(settings.method))) is not None:
+            return make_run(special, self, start, span, inputs, settings, options)
         from .runs import DirectorRun
 
         return make_run(DirectorRun, self, start, span, inputs, settings, options)
@@ -126,6 +129,11 @@ class DirectorSystem(DescriptorSystem):
 
     # -- analyses -------------------------------------------------------------------------------------------------
 
+    @property
+    def _touches(self) -> bool:
+        """Whether bodies touch: analyses about a state know contacts in joint coordinates."""
+        return bool(self.model.contacts) or touches_rigidly(self.model)
+
     @verb
     def equilibrium(
         self, x0: Any = None, unknowns: Sequence[str] | None = None, exchange: Mapping[str, str] | None = None,
@@ -138,6 +146,10 @@ class DirectorSystem(DescriptorSystem):
         Without options but ``inputs`` the engine relaxes to a stable equilibrium near the state, then Newton's method makes it exact.
         Exchanged variables, further equations and steady motions (kind "dynamic") are found by Newton's method alone.
         """
+        if self._touches:
+            return super().equilibrium(
+                x0, unknowns, exchange, equations, kind, extra, inputs, accelerations, steady, continuation, iterations
+            )
         from ...analysis.by_elements import balance, equilibrium
 
         plain = unknowns is None and not exchange and not equations and not extra and not accelerations and steady is None
@@ -154,10 +166,9 @@ class DirectorSystem(DescriptorSystem):
         u: Mapping[str, float] | None = None, preferred: Sequence[str] = (), contacts: Mapping[str, str] | None = None,
     ) -> LinearSystem:  # fmt: skip
         """A, B, C, D about a state, with mass, damping and stiffness of the engine's elements; see :func:`jourdain.analysis.linearise.linearise`."""
+        if self._touches or contacts:
+            return super().linearise(state, inputs, outputs, u, preferred, contacts)
         from ...analysis.by_elements import linearise
-
-        if contacts:
-            raise InputError(f"contacts: '{self.model.name}' has no rigid contacts in directors; use the recursive formulation")
 
         return linearise(self, state, inputs, outputs, u, preferred)
 
@@ -170,6 +181,8 @@ class DirectorSystem(DescriptorSystem):
 
         Multipliers are those of the engine's rows ("joint.row").
         """
+        if self._touches:
+            return super().inverse_dynamics_along(motion, actuators, times, x0, inputs)
         from ...analysis.by_elements import inverse_dynamics_along
 
         return inverse_dynamics_along(self, motion, actuators, times, x0, inputs)
@@ -179,12 +192,16 @@ class DirectorSystem(DescriptorSystem):
         self, state: Any = None, actuators: Sequence[str] | None = None, inputs: Mapping[str, float] | None = None
     ) -> StaticForces:
         """Forces that hold a state, by the engine's elements; see :func:`jourdain.analysis.inverse_dynamics.static_forces`."""
+        if self._touches:
+            return super().static_forces(state, actuators, inputs)
         from ...analysis.by_elements import static_forces
 
         return static_forces(self, state, actuators, inputs)
 
     def drift(self, solution: Solution) -> tuple[float, float]:
         """Largest violation of the constraints along a solution of this formulation; velocities meet them in the mean over a step."""
+        if solution.metadata.get("method") == "moreau":
+            return super().drift(solution)
         if "step.constraints.violation" not in solution:
             raise InputError("this solution was not simulated in directors; its constraint errors are not known")
         return float(solution["step.constraints.violation"].max()), 0.0

@@ -15,6 +15,7 @@ from scipy.sparse import bmat, coo_matrix, csc_matrix, csr_matrix, identity
 from ...elements.instant import at_instant
 from ...elements.stepping import ElementStep
 from ...elements.vectors import VectorElement
+from ...errors import InputError
 from ...symbolic.graph import evaluate
 from .massless import accelerations as massless_accelerations
 from .massless import undetermined
@@ -22,6 +23,7 @@ from .program import Handle, Instance, first_order_handles, initial_history, key
 
 if TYPE_CHECKING:
     from .at_rest import AtRest
+    from .contacts import ContactForces
 
 #: Length (s) of the step by which forces at an instant are evaluated, and of one about it for those that span a step (dampers, rolling).
 MOMENT, CENTRED = 1e-7, 1e-5
@@ -109,7 +111,7 @@ class Equations:
             values.append(np.column_stack(out[at : at + m]).ravel() if m else np.zeros(0))
             rates.append(np.column_stack(out[at + m :]).ravel() if m else np.zeros(0))
         for part in self.native:
-            np.add.at(force, part.index, part.forces(q)[0])
+            np.add.at(force, part.index, part.forces(q, v)[0])
             _append(mass, *native_entries(part.masses, part.index))
         shape = (first, self.nq)
         return Instant(
@@ -166,6 +168,7 @@ class Equations:
         """a and λ of M a + force + Ḡᵀλ = 0, G a + bias = 0 (least squares where constraints are redundant)."""
         from scipy.sparse.linalg import spsolve
 
+        self._check_forces()
         now = self.at(q, v, t, history)
         f, m, massless = np.flatnonzero(self.free), now.rows.shape[0], undetermined(self, now)
         mass = now.mass + csr_matrix(massless @ massless.T) if massless.size else now.mass
@@ -179,13 +182,23 @@ class Equations:
             a = massless_accelerations(self, massless, q, v, a, t, history)
         return a, x[f.size :]
 
+    def _check_forces(self) -> None:
+        """Refuses forces that follow those of constraints: they are known of a step."""
+        for step, members in self.groups:
+            if step.internal is not None and step.internal.reactions:
+                raise InputError(
+                    f"element '{members[0].name}': its friction follows the normal force of a step, so that there are no accelerations at an instant; "
+                    "use method 'energy-momentum', 'midpoint' or 'backward-euler', and leave out what asks for accelerations"
+                )
 
-def _at_rest(groups: list[list[Instance]]) -> list[AtRest]:
+
+def _at_rest(groups: list[list[Instance]]) -> list[AtRest | ContactForces]:
     if not groups:
         return []
     from .at_rest import AtRest
+    from .contacts import ContactForces, Contacts
 
-    return [AtRest(members) for members in groups]
+    return [(ContactForces if isinstance(members[0].element, Contacts) else AtRest)(members) for members in groups]
 
 
 def native_entries(blocks: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

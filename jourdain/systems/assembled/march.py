@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 LINEAR_SOLVERS = ("own", "library")
 SERVOS = ("direct", "projected")
+#: Entries of a matrix up to which a run's memory is kept for the next.
+MOST_KEPT = 100_000
 _STATUS = {ap.FINISHED: "finished", ap.EVENT: "event", 0: "interrupted"}
 
 
@@ -106,6 +108,11 @@ class March:
         found.wrong = self._wrong(found, str(about["status"]))
         return found
 
+    def leave(self) -> None:
+        """Gives the memory of the run to the next one of the same equations; nothing may use this march any more."""
+        if self.events is None and self.run.plain and self.run.values.size <= MOST_KEPT and not self.program.ended:
+            self.program.ended.append(self.run)
+
     def _wrong(self, found: Marched, status: str) -> str:
         """Why a run has failed, or broken what it must keep; nothing otherwise."""
         name, program, acting = self.system.name, self.program, self.system.acting
@@ -154,7 +161,7 @@ class Marched:
         """Named channels, made when they are asked for."""
         t, *rows = self.rows
         channels = lambda: channels_of(self.handles, self.instances, self.multiplier_names, *rows) | self.audited()
-        found = Solution(t, channels, self.about, self.statistics, self.system, events=self._table)
+        found = Solution(t, channels, lambda: self.about, lambda: self.statistics, self.system, derivatives=dict, events=self._table)
         found.restart = self.memory
         return found
 
@@ -194,7 +201,11 @@ def new_run(
     if first is not None:
         q, v = first.q, first.v
     z, program = prepared(system, chosen, reduction, servo, q, v, start)
-    run = Run(program.plan, (program.starts, program.indices), program.columns, chosen.coefficients, q, v, z, tolerance, iterations)
+    try:
+        run = program.ended.pop()
+        run.renew(chosen.coefficients, q, v, z, tolerance, iterations)
+    except IndexError:
+        run = Run(program.plan, (program.starts, program.indices), program.columns, chosen.coefficients, q, v, z, tolerance, iterations)
     run.set_time(start, end, step, every)
     if first is not None:
         run.vec.v0, run.vec.a0, run.vec.d0 = first.rates(chosen, step)

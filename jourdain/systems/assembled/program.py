@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, wraps
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from ...native.record import Record, Table
 from ...solvers.stepping import frame as ap
 from ...symbolic.expr import Expr, add, mul, sub, symbol
 from ...symbolic.function import Argument, Result, SymbolicFunction
+
+if TYPE_CHECKING:
+    from ...solvers.stepping.run import Run
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Kernels:
     functions: tuple[Any, ...]
     patterns: tuple[tuple[tuple[int, int], ...], ...]
     medium: Record | None = None
-    #: SIMD variants of residual and tangent, of types whose instances come in numbers.
+    #: SIMD variants of residual and tangent (without history of the audit, too), of types whose instances come in numbers.
     wide: tuple[Lanes, ...] = ()
 
     @property
@@ -96,6 +99,8 @@ def compiled_once(f: Callable[..., tuple[Function, ...]]) -> Callable[..., tuple
 
 def kernels_of(element: Element, evaluation: str, reduced: Mapping[str, Reduction], projected: bool = False) -> Kernels:
     """The compiled kernels of a type, made once in a process (and found on disk by the next)."""
+    if isinstance(element, VectorElement) and (own := element.kernels(evaluation, reduced, projected)) is not None:
+        return own  # type: ignore[no-any-return]
     key = (element.key, evaluation, tuple(sorted((b, id(r)) for b, r in reduced.items())), projected)
     with engine.lock:
         found = _KERNELS.get(key)
@@ -108,7 +113,7 @@ def kernels_of(element: Element, evaluation: str, reduced: Mapping[str, Reductio
             made, patterns = [step.residual(), step.tangent(), step.audit()], [(), tuple(step.tangent_entries), ()]
             if evaluation == "start":  # only this one projects its rates
                 made, patterns = [*made, step.projection()], [*patterns, tuple(step.projection_entries[1])]
-            wide = tuple(Lanes(f) for f in made[:2]) if element.in_numbers else ()
+            wide = tuple(Lanes(f) for f in (made[:2] if step.packing.history else made[:3])) if element.in_numbers else ()
             found = _KERNELS[key] = Kernels(step, tuple(compile_function(f) for f in made), tuple(patterns), wide=wide)
     return found
 
@@ -159,6 +164,8 @@ class Program:
         self._group(evaluation)
         self._tabulate()
         self._pattern()
+        #: A run that has ended, whose memory the next one takes.
+        self.ended: list[Run] = []
 
     def _number_unknowns(self) -> None:
         """Unknowns of the coordinates: increments of bodies with a null space, coordinates otherwise; none where prescribed."""

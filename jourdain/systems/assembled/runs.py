@@ -99,6 +99,8 @@ class DirectorRun(Run):
         if memory is None:
             acting.begin(march.run, self.span[0])
         found = march.go(settings.progress, acting if inputs.set_on_the_way else None)
+        if not inputs.set_on_the_way:
+            march.leave()
         self.system.keep(built, inputs, self.elements)
         return self.outcome(found, acting.values)
 

@@ -149,15 +149,16 @@ class Start:
         """
         with self._lock:
             q = self._on_constraints(q, v, t, "position", name)
-            _, drift, entries = self.at(q, v, t)
+            drift, entries = self._frame.drift, self._frame.entries  # there
             determined = not self.massless.any()
             if drift.size:
                 v, determined = self._completed(entries, v, drift)
                 defect = self._defect(entries, v, drift)
                 self._refuse(defect, 10.0 * TOLERATED * max(1.0, float(np.abs(v).max(initial=0.0))), "velocity", name)
-                nearest, v = self.rows.least(entries), v.copy()
-                for _ in range(2):
-                    v[self.equations.free] -= nearest(self._defect(entries, v, drift))
+                if defect.any():
+                    nearest, v = self.rows.least(entries), v.copy()
+                    for _ in range(2):
+                        v[self.equations.free] -= nearest(self._defect(entries, v, drift))
             if not determined:
                 from .massless import balanced
 
@@ -165,7 +166,7 @@ class Start:
             return q, self._with_first_order(q, v, t)
 
     def _on_constraints(self, q: np.ndarray, v: np.ndarray, t: float, what: str, name: str) -> np.ndarray:
-        """Positions by Newton's method, until rounding is left."""
+        """Positions by Newton's method, until rounding is left; the frame has been evaluated there."""
         span, last = max(1.0, float(np.abs(q).max(initial=0.0))), np.inf
         for k in range(CORRECTIONS + 1):
             value, _, entries = self.at(q, v, t)
@@ -213,7 +214,7 @@ class Start:
 
         with self._lock:
             e, q = self.equations, self._on_constraints(q, v, t, "position after an event", name)
-            _, drift, entries = self.at(q, v, t)
+            drift, entries = self._frame.drift, self._frame.entries
             there = np.array([r in old for r in e.row_names], bool)
             defect = self._defect(entries, v, drift) - np.where(there, self._defect(entries, v0, drift), 0.0)
             if np.abs(defect).max(initial=0.0) > MET * max(1.0, float(np.abs(v).max(initial=0.0))):

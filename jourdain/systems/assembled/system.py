@@ -246,11 +246,12 @@ class AssembledSystem:
 
     def cable(
         self, name: str, places: Any, *, axial: float, mass_per_length: float, bending: float = 0.0, length: float | None = None, slopes: Any = None,
-        gravity: Any = 0.0, start: str | None = None, end: str | None = None, velocities: Any = 0.0,
+        gravity: Any = 0.0, start: str | None = None, end: str | None = None, velocities: Any = 0.0, viscosity: float = 0.0,
     ) -> CableLine:  # fmt: skip
         """Adds a thin cable with nodes ("name.0" … of place and slope) at even ``places`` (m), in space or in the plane; see :mod:`jourdain.elements.cable`.
 
-        ``axial`` EA (N), ``bending`` EI (N m²), ``mass_per_length`` (kg/m); ``length`` (m) before deformation, as long as the line through the places unless given.
+        ``axial`` EA (N), ``bending`` EI (N m²), ``mass_per_length`` (kg/m), ``viscosity`` (N s) of a tension with the rate of strain.  ``length`` (m) before deformation is that of the
+        line through the places unless given: a shorter one starts under tension.  A slack one starts on a curve with ``slopes``, such as :func:`jourdain.elements.catenary`.
         Ends are free, "pinned" or "clamped".  What is returned has the blocks of the nodes, and goes to :meth:`slide`.
 
         >>> s = AssembledSystem("washing line")
@@ -261,7 +262,7 @@ class AssembledSystem:
         """
         from .flexible.cables import add_cable
 
-        return add_cable(self, name, places, axial, bending, mass_per_length, length, slopes, gravity, start, end, velocities)
+        return add_cable(self, name, places, axial, bending, mass_per_length, length, slopes, gravity, start, end, velocities, viscosity)
 
     def slide(
         self,
@@ -271,15 +272,27 @@ class AssembledSystem:
         at: float,
         point: Any = None,
         friction: tuple[Element, Mapping[str, Any]] | None = None,
+        coefficient: float = 0.0,
+        speed: float = 1e-3,
     ) -> Handle:
         """Lets a point of a body (or a particle) slide along a cable from ``at`` (m along it); the coordinate "name" along the cable is returned.
 
-        ``friction`` is an element of one coordinate with its constants that acts along the cable: (Viscous(), {"damping": 0.5}), Plastic, ViscousLaw.  A run in which
-        the point reaches an end of the cable ends with an error.
+        ``friction`` is an element of one coordinate with its constants that acts along the cable: (Viscous(), {"damping": 0.5}), Plastic, ViscousLaw.  ``coefficient`` is
+        that of Coulomb's friction by the normal force, smooth below ``speed`` (m/s).  A run in which the point reaches an end of the cable ends with an error.
         """
         from .flexible.cables import add_slider
 
-        return add_slider(self, name, cable, body, at, np.zeros(3 if body.size in (3, 12) else 2) if point is None else point, friction)
+        return add_slider(
+            self,
+            name,
+            cable,
+            body,
+            at,
+            np.zeros(3 if body.size in (3, 12) else 2) if point is None else point,
+            friction,
+            coefficient,
+            speed,
+        )
 
     def copy(self) -> AssembledSystem:
         """A system with the same coordinates, elements and events, to which others can be added."""
@@ -428,10 +441,13 @@ class AssembledSystem:
         """
         from .march import March
 
-        found = March(
+        march = March(
             self, end, step, method, reduction, start=start, tolerance=tolerance, adaptive=adaptive, rtol=rtol, atol=atol, every=every,
             max_iterations=max_iterations, linear_solver=linear_solver, servo=servo, memory=memory, **coefficients,
-        ).go(progress, held)  # fmt: skip
+        )  # fmt: skip
+        found = march.go(progress, held)
+        if held is None:
+            march.leave()
         if found.wrong:
             raise SimulationError(found.wrong, found.solution) from found.cause
         return found.solution

@@ -143,8 +143,16 @@ class DescriptorDynamics:
             matrix.reshape(-1)[self.places("descriptor", name)] = values[name]
         return M, J, values["f"], values["g"]
 
-    def places(self, name: str, result: str) -> np.ndarray:
-        """Where M or J of the function "descriptor" may be other than zero, counted row by row."""
+    def places(self, name: str, result: str, **options: Any) -> np.ndarray:
+        """Where M or J of the function "descriptor", or a result of another, may be other than zero, counted row by row."""
+        if name != "descriptor":
+
+            def derived() -> np.ndarray:
+                (found,) = (r for r in self.symbolic(name, **options).outputs if r.name == result)
+                return np.array([k for k, e in enumerate(found.expressions) if not e.is_zero], dtype=np.int64)
+
+            told = (name, result, *map(str, sorted(options.items())))
+            return cached_array((self.reference.fingerprint, "formulation", self._key, "places", *told), derived)
         if result not in self._patterns:
             key = (self.reference.fingerprint, "formulation", self._key, "places", result)
             self._patterns[result] = cached_array(key, lambda: self.descriptor.places(result))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...formalisms.coordinates.natural import natural
 from ..compiled import Wrenches
+from ..pushed import touches_rigidly
 from ..reactions import reactions_of_accelerations
 from .system import DescriptorSystem
 
@@ -25,6 +26,8 @@ class NaturalSystem(DescriptorSystem):
 
     def reactions(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> Wrenches:
         """Force and torque on the child of each joint and the second frame of each closure."""
+        if touches_rigidly(self.model):
+            return super().reactions(state, inputs)
         s, *_ = self._solved(state, inputs)
         return reactions_of_accelerations(self.reference, s, self.inputs_at(s, inputs), self.accelerations(s, inputs))
 

@@ -38,6 +38,7 @@ class DescriptorRun(OdeRun):
 
     kind = "descriptor"
     system: DescriptorSystem
+    own: State
     follows = True
 
     def __init__(

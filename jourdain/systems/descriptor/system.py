@@ -17,9 +17,10 @@ from ...solvers.constraints.reductions import independent_rows, multipliers, red
 from ...solvers.native_function import NativeFunction
 from ...symbolic.graph import Operations
 from ..compiled import Wrenches
+from ..pushed import pushed_inputs, pushed_system, touches_rigidly
 from ..reactions import reactions_of_accelerations, share_reactions
 from ..run import make_run
-from ..state import State
+from ..state import State, split_state
 from ..system import System
 from .dynamics import DescriptorDynamics
 from .poses import tree_accelerations
@@ -49,6 +50,7 @@ class DescriptorSystem(System):
         self.descriptor: Descriptor = make(reference.model, **options)
         key = " ".join([self.descriptor.name, *(f"{k}={v}" for k, v in sorted(options.items()))])
         self.own = DescriptorDynamics(reference, self.descriptor, key, reduction=reduction)
+        self._twin: System | None = None
         self._last: tuple[Any, tuple[State, State, np.ndarray, np.ndarray]] | None = None
 
     @property
@@ -120,14 +122,31 @@ class DescriptorSystem(System):
         self._last = key, found
         return found
 
+    def _pushed(self, given: Any, inputs: Mapping[str, float] | None) -> tuple[DescriptorSystem, State, dict[str, float]]:
+        """The same formulation with forces of rigid contacts as inputs, a state of it, and all inputs, these forces found by their laws."""
+        from ..formulations import formulate
+        from ..tree.contact_events import forces_at
+
+        state, tree = self._state(given), pushed_system(self)
+        if self._twin is None or self._twin.reference is not tree:
+            self._twin = formulate(tree, self.formulation, **self.options)
+        u = pushed_inputs(self, self.inputs_at(state, inputs)[None], forces_at(self.reference, state, inputs))[0]
+        return self._twin, split_state(tree, state.x, state.t), dict(zip(tree.model.inputs, u.tolist(), strict=True))  # type: ignore[return-value]
+
     def accelerations(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> np.ndarray:
         """v̇ of the joint coordinates at a (closed) state, with all loads and loops."""
+        if touches_rigidly(self.model):
+            twin, there, given = self._pushed(state, inputs)
+            return twin.accelerations(there, given)
         model_state, own, a, _ = self._solved(state, inputs)
         *_, vd, wd = self.own.function("bodies")(np.array([own.t]), own.q, own.v, a)
         return tree_accelerations(self.reference, model_state, vd, wd)
 
     def multipliers(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> dict[str, float]:
         """Constraint multipliers by row, with the sign of M ẍ = Q + Jᵀλ."""
+        if touches_rigidly(self.model):
+            twin, there, given = self._pushed(state, inputs)
+            return twin.multipliers(there, given)
         return dict(zip(self.constraints, self._solved(state, inputs)[3].tolist(), strict=True))
 
     def reactions(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> Wrenches:
@@ -135,6 +154,9 @@ class DescriptorSystem(System):
 
         Coordinates in a plane know nothing of forces across it: there they follow from the accelerations.
         """
+        if touches_rigidly(self.model):
+            twin, there, given = self._pushed(state, inputs)
+            return twin.reactions(there, given)
         model_state, own, a, lam = self._solved(state, inputs)
         u = self.inputs_at(model_state, inputs)
         if self.descriptor.normal is not None:
@@ -156,6 +178,8 @@ class DescriptorSystem(System):
         """A run in x: index 1, generalised-α, or the augmented Lagrangian of index 3."""
         from .runs import AugmentedLagrangianRun, DescriptorAlphaRun, DescriptorRun
 
+        if (special := self.contact_run(str(settings.method))) is not None:
+            return make_run(special, self, start, span, inputs, settings, options)
         if settings.method == AUGMENTED_LAGRANGIAN:
             own = self.own.state_of(start)
             return make_run(
@@ -164,6 +188,14 @@ class DescriptorSystem(System):
             )  # fmt: skip
         kind = DescriptorAlphaRun if settings.method in ALPHA_METHODS else DescriptorRun
         return make_run(kind, self, start, span, inputs, settings, options)
+
+    def contact_run(self, method: str) -> type[Run] | None:
+        """The kind of run of models with contacts, where the method asks for one; set-valued laws refuse all others."""
+        if method != "moreau" and not touches_rigidly(self.model):
+            return None
+        from .contacts import moreau_run
+
+        return moreau_run(self, method)
 
     def drift(self, solution: Solution) -> tuple[float, float]:
         """Largest |h| and largest velocity residual of the constraints along a solution of this formulation."""

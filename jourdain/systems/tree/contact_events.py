@@ -16,21 +16,21 @@ from ...solvers.complementarity.build import dense_problem
 from ...solvers.complementarity.solve import solution as solved
 from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth import closed
-from ...solvers.nonsmooth.impacts import NEWTON
+from ...solvers.nonsmooth.contact_set import DRY, ROLL, SPIN
+from ...solvers.nonsmooth.impacts import NEWTON, STICKING
 from ...solvers.ode.events import Event, Samples
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
 from ..inputs import Inputs
 from ..run import DEFAULTS, Outcome, Restart, Settings
 from .contact_instant import rows_of
-from .contact_table import Touch, WhatTouched
+from .contact_table import EventContacts, Impact, Touch
 from .contacts import SWEEPS, TOLERANCE, TreeContacts
 from .crossing import joined
 from .runs import ProjectedRun
 
 if TYPE_CHECKING:
     from ...model.model import Model
-    from ...results.solution import Solution
     from ..state import State
     from .system import TreeSystem
 
@@ -44,29 +44,11 @@ TOUCHING, SLOW = 1e-9, 1e-11
 LOW = 1e-12
 #: Rounds in which an active set must settle.
 ROUNDS = 20
+#: Most rounds in which bounds of couples follow normal impulses.
+COUPLED = 60
 #: Seconds of force that stand for an impact without collision.
 SHOCK = 1e-11
 EVENT = "contacts"
-
-
-@dataclass(frozen=True)
-class Impact:
-    """One contact in an impact: the impulse on ``body_a`` (N s), its place, and the normal speeds (m/s) before and after."""
-
-    t: float
-    contact: str
-    body_a: str
-    body_b: str
-    impulse: np.ndarray
-    point: np.ndarray
-    before: float
-    after: float
-
-    def __str__(self) -> str:
-        impulse = ", ".join(f"{x:.6g}" for x in self.impulse)
-        return (
-            f"{self.t:.12g} s: {self.body_a} on {self.body_b} ({self.contact}), ({impulse}) N s, {self.before:.6g} to {self.after:.6g} m/s"
-        )
 
 
 @dataclass(frozen=True)
@@ -109,18 +91,13 @@ class ContactEventRun(ProjectedRun):
 
     def _make_ready(self) -> None:
         s, native = self.system, self.native
-        for joint in s.model.dry_friction:
-            raise InputError(
-                f"'{s.model.name}': joint '{joint}' has dry friction without smoothing, which runs from event to event do not know; use method='moreau' with step=, "
-                "or give smoothing="
-            )
         self.contacts = contacts = TreeContacts.of(s)
         contacts.begin(TOLERANCE, SWEEPS)
         shapes = len(contacts.scene.native.solids.array)
         if (room := min(POINTS * shapes * (shapes - 1) // 2, MOST_ROOM)) > contacts.room:  # all pairs are looked at, however far apart
             contacts.raise_room(room)
         contacts.close(native)
-        contacts.refuse_overlaps(self.start)
+        contacts.refuse_overlaps(self.start, ", or let overlap='push apart' do it")
         rows = contacts.rows
         self._size = contacts.slack / 0.01
         reach = max(contacts.reaches.max(initial=0.0), self._size)
@@ -128,7 +105,7 @@ class ContactEventRun(ProjectedRun):
         self.record = closed.make_closed(
             MOST, s.nq, s.nv, s.nz, contacts.booked, base=_called(native.rhs), projection=_called(native.project), rows=contacts.record.rows,
             rows_args=contacts.record.rows_args, turns=contacts.record.turns, contacts=rows.contacts, parts=contacts.parts,
-            closures=rows.closures, friction=contacts.record.impacts.friction, scale=max(1.0, float(np.abs(self.start.v).max(initial=0.0))),
+            closures=rows.closures, laws=contacts.record.impacts, scale=max(1.0, float(np.abs(self.start.v).max(initial=0.0))),
         )  # fmt: skip
         self._base, self.impacts, self._history = native.rhs, list[Impact](), list[_Active]()
         #: When impacts that follow ever faster have come to an end, and between whom.
@@ -142,20 +119,15 @@ class ContactEventRun(ProjectedRun):
         soft = next((c.name for c in self.contacts.contacts if c.gives_way), None)
         if soft is not None:
             raise InputError(f"simulate '{name}': contact '{soft}' gives way among rigid ones; use method='moreau' with step=")
-        named = [
-            *(f"contact '{c.name}'" for c in self.contacts.contacts),
-            *(f"the stop of joint '{n}'" for n in self.system.model.rigid_stops),
-        ]
-        for k, told in enumerate(named):
-            if (
-                laws.law[k] != NEWTON
-                or laws.function[k] != 0
-                or laws.static[k] != laws.friction[k]
-                or self.contacts.record.laws.problem.relaxed
-            ):
+        for k, told in enumerate(self.contacts.law_names):
+            if laws.law[k] != NEWTON or self.contacts.record.laws.problem.relaxed:
                 raise InputError(
-                    f"simulate '{name}': {told} has a law that runs from event to event do not know (they take one coefficient of friction and "
-                    "Newton's restitution as a number); use method='moreau' with step="
+                    f"simulate '{name}': {told} has a law that runs from event to event do not know (they take exact cones and Newton's "
+                    "restitution); use method='moreau' with step="
+                )
+            if (laws.friction[k] == 0.0) != (laws.across[k] == 0.0):
+                raise InputError(
+                    f"simulate '{name}': {told} has no friction in one direction, which runs from event to event do not know; use method='moreau' with step="
                 )
 
     # -- the instant ----------------------------------------------------------------------------------------------
@@ -215,28 +187,69 @@ class ContactEventRun(ProjectedRun):
     def _impact(self, t: float, x: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Newton's law for all contacts that close at the instant, together."""
         u, J, Y = self._speeds(x, which)
-        slow = self._slow(u)
-        if not len(which) or u[::3].min() >= -slow:
+        slow, sort = self._slow(u), self.record.contacts.sort[which]
+        normal = np.where(sort < DRY, u[::3], 0.0)
+        if not len(which) or normal.min() >= -slow:
             return x
         law = self.record.contacts.law[which]
         e = self.contacts.record.impacts.restitution[law].copy()
-        before = np.minimum(u[::3], 0.0)
+        before = np.minimum(normal, 0.0)
+        for k in np.flatnonzero(before < 0.0):
+            if int(law[k]) in self.contacts.by_speed:
+                e[k] = self._restitution(t, int(law[k]), -float(before[k]), which[k : k + 1])
         back = -np.minimum(self._pull(t, x, which), 0.0)
         ends = (e < 1.0) & (e > 0.0) & (before < 0.0) & ((e * before) ** 2 < 2.0 * LOW * self._size * back)
         for k in np.flatnonzero(ends):
             self.rests.append((t - 2.0 * e[k] * before[k] / (back[k] * (1.0 - e[k])), self._pairs(which[k : k + 1])))
         e[ends] = 0.0
         w = u.copy()
-        w[::3] += e * before
-        p = solved(dense_problem(J @ Y.T, w, ["contact"] * len(which), self.record.friction[law]), tolerance=1e-13 * float(np.abs(u).max()))
-        return self._push(t, x, which, u, J, Y, p)
+        w[::3] += np.where(sort < DRY, e * before, 0.0)
+        return self._push(t, x, which, u, J, Y, self._impulses(which, u, w, J, Y, float(np.abs(u).max())))
+
+    def _restitution(self, t: float, law: int, speed: float, which: np.ndarray) -> float:
+        """e at the speed at which bodies meet."""
+        e = float(np.asarray(self.contacts.by_speed[law](np.array([speed]))).ravel()[0])
+        if not np.isfinite(e):
+            raise SolverError(
+                f"the restitution between {self._pairs(which)} is not a number at {speed:.6g} m/s (t = {t:.6g} s); give a restitution= that has a value at every speed"
+            )
+        return e
+
+    def _impulses(self, which: np.ndarray, u: np.ndarray, w: np.ndarray, J: np.ndarray, Y: np.ndarray, size: float) -> np.ndarray:
+        """Impulses of contacts and of couples at them by their laws, for velocities w without any; dry friction in joints has none."""
+        s, laws, p = self.record.contacts, self.contacts.record.impacts, np.zeros(3 * len(which))
+        sort, law, number = s.sort[which], s.law[which], {int(k): i for i, k in enumerate(which)}
+        moves = np.hypot(u[1::3], u[2::3]) > STICKING
+        mu = np.where(moves, [laws.friction[law], laws.across[law]], [laws.static[law], laws.static_across[law]]).T
+        parent = [number.get(int(s.parent[k]), -1) for k in which]
+        kept = [i for i in range(len(which)) if sort[i] < DRY or parent[i] >= 0]
+        for _ in range(COUPLED):
+            before, blocks, rows, coefficients, tied = p.copy(), list[str](), list[int](), list[np.ndarray](), list[tuple[int, float]]()
+            for i in kept:
+                arm = 0.0 if sort[i] < DRY else (laws.rolling if sort[i] == ROLL else laws.spinning)[law[i]]
+                bound = arm * max(p[3 * parent[i]], 0.0)
+                if sort[i] == ROLL:
+                    tied.append((len(rows), bound))
+                coefficients.append(mu[i] if sort[i] < DRY else np.ones(2) if sort[i] == ROLL else np.full(2, bound))
+                blocks.append("friction" if sort[i] == SPIN else "contact")
+                rows += [3 * i] if sort[i] == SPIN else [3 * i, 3 * i + 1, 3 * i + 2]
+            W, right, soft = J[rows] @ Y[rows].T, w[rows].copy(), np.zeros(len(rows))
+            for r, bound in tied:  # a normal impulse that is given
+                soft[r], right[r] = W[r + 1, r + 1], -W[r + 1, r + 1] * bound
+            found = solved(dense_problem(W, right, blocks, coefficients, soft if tied else None), p[rows], tolerance=1e-13 * size)
+            p[rows] = found
+            if not any(parent[i] >= 0 for i in kept) or np.abs(p - before).max() <= 1e-14 * np.abs(p).max():
+                break
+        p[[3 * i for i in kept if sort[i] == ROLL]] = 0.0
+        return p
 
     def _pull(self, t: float, x: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Normal accelerations that contacts would have without forces, J̇ v left out."""
-        rates = np.zeros(len(x))
+        """Normal accelerations that contacts, which :meth:`_close` has taken for closed, would have without forces."""
+        rates, J = np.zeros(len(x)), self._rows(which)[0]
         self._base(t, x, rates)
-        J, _ = self._rows(which)
-        return np.asarray(J[::3] @ rates[self.record.nq : self.record.nq + self.record.nv])
+        self._native(closed.changes)(t, x, x)
+        change = self.record.change[: 4 * len(which) : 4]
+        return np.asarray(change + J[::3] @ rates[self.record.nq : self.record.nq + self.record.nv])
 
     def _push(
         self, t: float, x: np.ndarray, which: np.ndarray, u: np.ndarray, J: np.ndarray, Y: np.ndarray, p: np.ndarray
@@ -246,7 +259,7 @@ class ContactEventRun(ProjectedRun):
         after = u + J @ (Y.T @ p)
         new[-1] -= float(p @ (0.5 * (u + after)))
         for i, k in enumerate(which.tolist()):
-            if p[3 * i] > 0.0:
+            if p[3 * i] > 0.0 and s.sort[k] < DRY:
                 axes = s.axes[9 * k : 9 * k + 9].reshape(3, 3)
                 a, b = (self.contacts.body_of(int(s.key[3 * k + j])) for j in (0, 1))
                 contact = self.contacts.law_name(int(s.law[k]))
@@ -268,15 +281,22 @@ class ContactEventRun(ProjectedRun):
         """Finds which contacts stay closed, and which of them slide; False where no forces fit the laws."""
         c, s = self.record, self.record.contacts
         u, *_ = self._speeds(x, touching)
-        slow = self._slow(u)
-        axes = s.axes[: 9 * s.count].reshape(-1, 3, 3)[touching]
+        slow, sort = self._slow(u), s.sort[touching].copy()
+        number = {int(k): i for i, k in enumerate(touching)}
+        parent = np.array([number.get(int(s.parent[k]), -1) for k in touching], dtype=int)
+        axes = s.axes[: 9 * s.count].reshape(-1, 3, 3)[touching].copy()
+        single = (sort == DRY) | (sort == SPIN)
+        axes[single, 1], axes[single, 2] = axes[single, 0], 0.0  # they move along the first row
         keys, u = s.key[: 3 * s.count].reshape(-1, 3)[touching].copy(), u.reshape(-1, 3)
-        stays = u[:, 0] <= 10.0 * slow
-        mu = c.friction[s.law[touching]].copy()
-        sliding = (pulls(u) > closed.AT_REST * c.scale) | (mu == 0.0)
-        along = np.einsum("ki,kij->kj", u[:, 1:], axes[:, 1:])
+        ways = np.where(single[:, None], np.c_[u[:, 0], np.zeros(len(u))], u[:, 1:])
+        stays = (u[:, 0] <= 10.0 * slow) | (sort >= DRY)
+        law = s.law[touching].copy()
+        mu = np.c_[c.laws.friction[law], c.laws.across[law]]
+        sliding = (np.hypot(*ways.T) > closed.AT_REST * c.scale) | ((mu[:, 0] == 0.0) & (sort < DRY))
+        along = np.einsum("ki,kij->kj", ways, axes[:, 1:])
         slope, rates = self._native(closed.slope), np.zeros(len(x))
         for _ in range(ROUNDS):
+            stays[parent >= 0] = stays[parent[parent >= 0]]
             kept = np.flatnonzero(stays)
             c.count = len(kept)
             c.key[: 3 * len(kept)], c.slides[: len(kept)] = keys[kept].ravel(), sliding[kept]
@@ -290,15 +310,18 @@ class ContactEventRun(ProjectedRun):
                 raise SolverError(f"accelerations cannot be had at t = {t:.9g} s (status {status}), where {self._pairs(touching)} touch")
             force, moving = (a[: 3 * len(kept)].reshape(-1, 3) for a in (c.force, c.moving))
             small = 0.5 * closed.ROUNDING * c.scale  # guards end a step twice as far beyond their zero
-            normal = np.diagonal(c.problem.dense)[c.problem.row[: len(kept)]]
-            leaves = normal * force[:, 0] - moving[:, 0] < -small
-            begins = ~sliding[kept] & ~leaves & (normal * (mu[kept] * force[:, 0] - pulls(force)) - pulls(moving) < -small)
+            leaves = c.lift[: len(kept)] < -small
+            begins = ~leaves & (c.slip[: len(kept)] < -small)
             if not leaves.any() and not begins.any():
                 return True
             stays[kept[leaves]] = False
             for i in np.flatnonzero(begins):
-                sliding[kept[i]] = True
-                along[kept[i]] = (moving[i, 1:] if pulls(moving)[i] > small else -force[i, 1:]) @ axes[kept[i], 1:]
+                k, first = kept[i], 0 if single[kept[i]] else 1
+                sliding[k] = True
+                way, pull = (np.r_[row[first], 0.0 if single[k] else row[2]] for row in (moving[i], force[i]))
+                if np.hypot(*way) <= small:  # against the force, by the rule that friction takes most energy
+                    way = -pull / (np.maximum(mu[k], 1e-300) / mu[k].max()) ** 2 if sort[k] < DRY else -pull
+                along[k] = way @ axes[k, 1:]
         return True
 
     def _shock(self, t: float, x: np.ndarray, which: np.ndarray) -> np.ndarray:
@@ -308,14 +331,12 @@ class ContactEventRun(ProjectedRun):
         rates, r = np.zeros(len(x)), self.record
         self._base(t, x, rates)
         w = u + SHOCK * (J @ rates[r.nq : r.nq + r.nv])
-        law = r.contacts.law[which]
-        p = solved(dense_problem(J @ Y.T, w, ["contact"] * len(which), r.friction[law]), tolerance=1e-13 * max(1.0, float(np.abs(u).max())))
-        return self._push(t, x, which, u, J, Y, p)
+        return self._push(t, x, which, u, J, Y, self._impulses(which, u, w, J, Y, max(1.0, float(np.abs(u).max()))))
 
     def _pairs(self, which: np.ndarray) -> str:
         s = self.record.contacts
         named = {tuple(self.contacts.name_of(int(s.key[3 * k + j])) for j in (0, 1)) for k in which.tolist()}
-        return ", ".join(f"'{a}' on '{b}'" for a, b in sorted(named))
+        return ", ".join(f"'{a}' on '{b}'" if a != b else f"'{a}'" for a, b in sorted(named))
 
     # -- the run --------------------------------------------------------------------------------------------------
 
@@ -406,7 +427,7 @@ class ContactEventRun(ProjectedRun):
         s = c.contacts
         for i in range(c.count):
             k = int(c.place[i])
-            if k >= 0:
+            if k >= 0 and s.sort[k] < DRY:
                 axes = s.axes[9 * k : 9 * k + 9].reshape(3, 3)
                 a, b = (self.contacts.body_of(int(s.key[3 * k + j])) for j in (0, 1))
                 contact = self.contacts.law_name(int(s.law[k]))
@@ -415,33 +436,6 @@ class ContactEventRun(ProjectedRun):
                           "slip" if then.slides[i] else "stick")
                 )  # fmt: skip
         return found
-
-
-class EventContacts(WhatTouched):
-    """Contacts of a run with events: ``impacts``, and ``at(t)`` with those that are closed."""
-
-    def __init__(self, solution: Solution, run: ContactEventRun) -> None:
-        self._solution, self._run = solution, run
-        #: Every contact of every impact.
-        self.impacts = tuple(run.impacts)
-        #: When accumulating impacts have ended in rest, and between whom.
-        self.rests = tuple(run.rests)
-
-    def at(self, t: float) -> list[Touch]:
-        """The contacts that are closed at the last row of the solution not after an instant."""
-        sol, s = self._solution, self._run.system
-        k = self._row(t)
-        names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
-        return self._run.touches(float(sol.t[k]), np.array([*(sol[n][k] for n in names), 0.0]))
-
-    def summary(self) -> str:
-        """Impacts, closed contacts and the energy that contacts took."""
-        sol = self._solution
-        closed_ones, taken = sol["contacts.acting"], sol["contacts.dissipated"]
-        return (
-            f"{len({i.t for i in self.impacts})} impacts; {int(closed_ones.max(initial=0.0))} contacts closed at most, {int(closed_ones[-1])} at the end; "
-            f"energy taken {taken[-1]:.6g} J"
-        )
 
 
 def _channels(contacts: TreeContacts, trajectory: Trajectory) -> dict[str, Channel]:
@@ -474,16 +468,14 @@ def set_valued(model: Model) -> str:
     name = next((c.name for c in model.contacts.values() if not c.gives_way), None)
     if name is not None:
         return f"contact '{name}'"
-    return (
-        f"the stop of joint '{next(iter(model.rigid_stops))}'"
-        if model.rigid_stops
-        else f"the friction of joint '{next(iter(model.dry_friction))}'"
-    )
-
-
-def pulls(rows: np.ndarray) -> np.ndarray:
-    """Lengths of the tangential parts of rows (normal, two tangents)."""
-    return np.asarray(np.hypot(rows[:, 1], rows[:, 2]))
+    for names, what in (
+        (model.rigid_stops, "the stop of joint"),
+        (model.ropes, "rope"),
+        (model.dry_friction, "the friction of joint"),
+    ):
+        for name in names:
+            return f"{what} '{name}'"
+    raise ValueError("nothing has a set-valued law")
 
 
 def _called(f: NativeFunction | None) -> closed.Called:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import InputError, SolverError
+from ...model.contact_loads import dry_name
 from ...solvers.native_function import NativeFunction
-from ...solvers.nonsmooth.contact_set import ContactSet, Parts
+from ...solvers.nonsmooth.contact_set import DRY, ContactSet, Parts
 from ...solvers.nonsmooth.moreau import NO_ROOM
 from ..pushed import wrench_columns
-from .contact_rows import STOPS, contact_rows
+from .contact_rows import DRY_JOINTS, ROPES, STOPS, contact_rows
 from .contacts import TreeContacts
 
 if TYPE_CHECKING:
@@ -48,35 +49,49 @@ class Touching:
     arm: np.ndarray  # (n, 2, 3)
     J: np.ndarray  # (n, 3, nv)
     drift: np.ndarray  # (n, 3)
+    sort: np.ndarray
 
     def __len__(self) -> int:
         return len(self.gap)
 
     def only(self, which: np.ndarray) -> Touching:
         """Some of them."""
-        return Touching(*(x[which] for x in (self.key, self.law, self.gap, self.point, self.axes, self.arm, self.J, self.drift)))
+        return Touching(*(x[which] for x in (self.key, self.law, self.gap, self.point, self.axes, self.arm, self.J, self.drift, self.sort)))
 
     @property
     def stop(self) -> np.ndarray:
-        """Which of them are ends of joints."""
+        """Which of them are one force by a number: ends of joints, ropes, dry friction in joints."""
         return self.key[:, 0] >= STOPS
+
+    @property
+    def brakes(self) -> np.ndarray:
+        """Which of them are dry friction in joints."""
+        return np.asarray(self.sort == DRY)
 
 
 class RigidContacts:
     """The rigid contacts and stops of a system with its present parameters, asked position by position."""
 
-    def __init__(self, system: TreeSystem) -> None:
-        for joint in system.model.dry_friction:
+    def __init__(self, system: TreeSystem, brakes: bool = False) -> None:
+        for joint in system.model.dry_friction if not brakes else ():
             raise InputError(
-                f"'{system.model.name}': joint '{joint}' has dry friction without smoothing, which only runs by method='moreau' know; give smoothing="
+                f"'{system.model.name}': joint '{joint}' has dry friction without smoothing, which simulate and equilibrium know and this analysis does not; give smoothing="
             )
+        for contact in system.model.contacts.values():
+            if not contact.gives_way and contact.law.resists:  # type: ignore[union-attr]
+                raise InputError(
+                    f"'{system.model.name}': contact '{contact.name}' resists rolling or spinning, which simulate knows and this analysis does not; leave rolling= and "
+                    "spinning= out, or take a law of surfaces that give way"
+                )
         self.system, self.contacts = system, TreeContacts.made(system)
         self.size = self.contacts.slack / 0.01
         record = self.contacts.record.impacts
-        self.friction, self.static = record.friction, record.static
+        #: Coefficients by law, along the first tangent and along the second; of dry friction in joints its bound.
+        self.friction, self.static = np.c_[record.friction, record.across], np.c_[record.static, record.static_across]
         self._columns, self._stops = wrench_columns(system), {}
         first = len(system.model.inputs) + 6 * len(self._columns)
-        self._stops = {name: first + i for i, name in enumerate(system.model.rigid_stops)}
+        joints = (*system.model.rigid_stops, *system.model.ropes, *(dry_name(n) for n in system.model.dry_friction))
+        self._stops = {name: first + i for i, name in enumerate(joints)}
 
     def find(self, t: float, q: np.ndarray) -> Touching:
         """All contacts whose gaps are small, in the order of shapes and features."""
@@ -95,7 +110,7 @@ class RigidContacts:
         J = rows_of(s, self.contacts.parts, s.J, every, self.system.nv).reshape(n, 3, self.system.nv)
         return Touching(
             s.key[: 3 * n].reshape(n, 3).copy(), s.law[:n].copy(), s.gap[:n].copy(), s.point[: 3 * n].reshape(n, 3).copy(),
-            s.axes[: 9 * n].reshape(n, 3, 3).copy(), s.arm[: 6 * n].reshape(n, 2, 3).copy(), J, s.drift[: 3 * n].reshape(n, 3).copy(),
+            s.axes[: 9 * n].reshape(n, 3, 3).copy(), s.arm[: 6 * n].reshape(n, 2, 3).copy(), J, s.drift[: 3 * n].reshape(n, 3).copy(), s.sort[:n].copy(),
         )  # fmt: skip
 
     def closed(self, t: float, q: np.ndarray) -> Touching:
@@ -125,7 +140,7 @@ class RigidContacts:
         """Adds forces (n, 3: normal and tangents) to the wrenches among the inputs of the pushed system."""
         for k in range(len(found)):
             if found.stop[k]:
-                name, _, _, sign, *_ = self.contacts.stops[int(found.key[k, 0]) - STOPS]
+                name, sign = self._single(int(found.key[k, 0]))
                 u[self._stops[name]] += sign * force[k, 0]
                 continue
             f, contact = force[k] @ found.axes[k], self.name(int(found.law[k]))
@@ -135,6 +150,15 @@ class RigidContacts:
                     sign = 1.0 - 2.0 * side
                     u[place : place + 3] += sign * f
                     u[place + 3 : place + 6] += sign * np.cross(found.arm[k, side], f)
+
+    def _single(self, key: int) -> tuple[str, float]:
+        """Which input is the force of a stop, a rope or dry friction, and its sign there."""
+        if key >= DRY_JOINTS:
+            return dry_name(self.contacts.name_of(key)), 1.0
+        if key >= ROPES:
+            return self.contacts.name_of(key), 1.0
+        name, _, _, sign, *_ = self.contacts.stops[key - STOPS]
+        return name, sign
 
 
 __all__ = ["RigidContacts", "Touching", "rows_of"]

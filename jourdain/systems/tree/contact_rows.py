@@ -12,9 +12,11 @@ from ...native.record import Address, Floats, Integers, Matrix, Record, Table
 from ...solvers.collision.records import Contact, World
 from ...solvers.collision.search import collide
 from ...solvers.linear.dense import cholesky
-from ...solvers.nonsmooth.contact_set import NOBODY, Closures, ContactSet, Parts, prepare_closures
+from ...solvers.nonsmooth.contact_set import DRY, NOBODY, ROLL, SINGLE, SPIN, TOUCH, Closures, ContactSet, Parts, prepare_closures
 from ...solvers.nonsmooth.moreau import NO_ROOM
+from ...solvers.ode.rotation import nearest_rotation
 from ...solvers.penalty.touch import axes_of
+from .contact_shares import force_row, part_of_body
 from .link_sweeps import COLUMN, NUMBERS, Hook, Pointers, _start, _sweep
 from .loose_bodies import loose_inverse_mass
 
@@ -22,8 +24,8 @@ from .loose_bodies import loose_inverse_mass
 NO_INERTIA = -78
 #: Where the numbers of stops begin among those of shapes.
 STOPS = 1 << 40
-#: Where those of dry friction in joints begin.
-DRY = 1 << 41
+#: Where those of ropes, of dry friction in joints and of couples against rolling and spinning begin.
+ROPES, DRY_JOINTS, COUPLES = 1 << 41, 1 << 42, 1 << 43
 #: What is returned where constraints depend on each other.
 DEPENDENT = -79
 
@@ -41,6 +43,8 @@ class Framed(Record):
     #: of bodies that bend, nv × nv: M + ½h C + ¼h² K is the mass of implicit steps
     K: Floats
     C: Floats
+    #: whether coordinates are those of an absolute formulation: rotation matrices may be off by a little, and masses be without rows of their own
+    absolute: int
 
 
 class TreeContacts(Record):
@@ -82,6 +86,18 @@ class TreeContacts(Record):
     dry_v: Integers
     dry_law: Integers
     dry_place: Integers
+    #: ropes: bodies (−1: the ground), points on them, length, law, and where the tension is booked
+    rope_body: Integers
+    rope_point: Floats
+    rope_length: Floats
+    rope_law: Integers
+    rope_place: Integers
+    #: friction by direction: of each pair of groups which of the two bodies has the direction (0: none, 1 or 2), and the direction by law
+    grain: Integers
+    grain_axis: Floats
+    #: lever arms by law: whether there is a couple against rolling, and against spinning
+    rolls: Integers
+    spins: Integers
     booked: Integers  # where forces of a law on a body are booked: laws × bodies
     parts: Parts
     #: The descriptor's J (all velocities) at (t, x), and which of its rows hold.
@@ -105,6 +121,8 @@ def _body_poses(c: Any, x: int, out: Any) -> int:
         for b in range(out.shape[0]):
             for i in range(12):
                 out[b, i] = c.framed.pose[12 * b + i]
+            if c.framed.absolute == 1:
+                nearest_rotation(out[b])
         return failed
     p = c.poses
     p.q = x
@@ -184,6 +202,23 @@ def _part_masses(c: Any) -> int:
     return 0
 
 
+@hot
+def _add_constraints(closures: Any, part: int, M: Any, n: int) -> None:
+    """M + σ JᵀJ over the constraints of a part, which moves that keep these do not feel: coordinates without mass have one then."""
+    J, largest = closures.J[closures.place[part] :], 0.0
+    for i in range(n):
+        largest = max(largest, M[i * n + i])
+    if largest == 0.0:  # of coordinates that have no mass at all
+        largest = 1.0
+    for r in range(closures.first[part + 1] - closures.first[part]):
+        square = 0.0
+        for i in range(n):
+            square += J[r * n + i] * J[r * n + i]
+        for i in range(n):
+            for j in range(0 if J[r * n + i] == 0.0 or square == 0.0 else n):
+                M[i * n + j] += largest / square * J[r * n + i] * J[r * n + j]
+
+
 @jit
 def _framed_masses(c: Any) -> int:
     """The same from the compiled mass matrix."""
@@ -198,6 +233,8 @@ def _framed_masses(c: Any) -> int:
             for j in range(n):
                 at_ = parts.member[first + i] * nv + parts.member[first + j]
                 M[i * n + j] = f.M[at_] + 0.5 * c.h * f.C[at_] + 0.25 * c.h * c.h * f.K[at_]
+        if f.absolute == 1 and c.closures.rows > 0:
+            _add_constraints(c.closures, part, M, n)
         if cholesky(M, n) != 0:
             return NO_INERTIA
     return 0
@@ -211,148 +248,155 @@ def _closures(c: Any) -> int:
         return 0
     c.descriptor.args[0], c.descriptor.args[1] = c.t, c.x
     status = call(c.descriptor.function, c.descriptor.args)
-    first, nv = parts.first[closures.part], parts.part_of.size
-    n = parts.first[closures.part + 1] - first
-    for i in range(closures.rows):
-        for k in range(n):
-            closures.J[i * n + k] = c.constraint_jacobian[c.holding[i] * nv + parts.member[first + k]]
-    if status == 0 and prepare_closures(closures, parts) != 0:
-        return DEPENDENT
+    nv = parts.part_of.size
+    for part in range(parts.first.size - 1):
+        first, place = parts.first[part], closures.place[part]
+        n = parts.first[part + 1] - first
+        for i in range(closures.first[part], closures.first[part + 1]):
+            for k in range(n):
+                closures.J[place + k] = c.constraint_jacobian[c.holding[i] * nv + parts.member[first + k]]
+            place += n
     return status  # type: ignore[no-any-return]
 
 
 @jit
-def _spread_force(c: Any, body: int, point: Any, axes: Any, row: int, sign: float, J: Any) -> float:
-    """Adds the shares of a unit force at a point of a body in the freedoms behind it to a row of J; the speed there that drives bring about."""
-    p, parts, w = c.mass, c.parts, c.wrench
-    program, step, shares = p.program, p.work.step, p.work.shares
-    links, sort, rows, size = program.links, program.sort, p.work.rows, program.row
-    dust, zeros = at(p.work.dust), at(p.work.zeros)
-    k = c.body_link[body]
-    R = c.link_poses[k]
-    x, y, z = sign * axes[3 * row], sign * axes[3 * row + 1], sign * axes[3 * row + 2]
-    dx, dy, dz = point[0] - R[9], point[1] - R[10], point[2] - R[11]
-    mx, my, mz = dy * z - dz * y, dz * x - dx * z, dx * y - dy * x
-    for i in (0, 1, 2):  # in the axes of the link
-        w[i] = R[i] * x + R[3 + i] * y + R[6 + i] * z
-        w[3 + i] = R[i] * mx + R[3 + i] * my + R[6 + i] * mz
-    carried, drift = at(w), 0.0
-    step.new = at(shares)
-    while k >= 0:
-        to = dust if carried != dust else zeros
-        link = links[k]
-        step.numbers = at(link) + 8 * NUMBERS
-        step.own, step.wrench, step.parent_out = at(rows) + 8 * size * (k + 1), carried, to
-        call(c.spread[sort[k]], step)
-        if link.v < 0:
-            drift += shares[0] * c.prescribed[3 * link.q + 1]
-        else:
-            for l in range(link.velocities):
-                J[parts.place_of[link.v + l]] += shares[l]
-        k, carried = link.parent, to
-    return drift
+def _turn_tangents(c: Any, contact: Any, law: int, axes: Any) -> None:
+    """Puts the first tangent along the direction in which friction differs, as the body that has it stands."""
+    grain = c.grain[c.group[c.source[contact.shape_a]] * c.groups + c.group[c.source[contact.shape_b]]]
+    if grain == 0:
+        return
+    body, d = contact.body_a if grain == 1 else contact.body_b, c.grain_axis[3 * law :]
+    x, y, z = d[0], d[1], d[2]
+    if body >= 0:
+        R = c.body_poses[body]
+        x, y, z = R[0] * x + R[1] * y + R[2] * z, R[3] * x + R[4] * y + R[5] * z, R[6] * x + R[7] * y + R[8] * z
+    along = x * axes[0] + y * axes[1] + z * axes[2]
+    x, y, z = x - along * axes[0], y - along * axes[1], z - along * axes[2]
+    length = math.sqrt(x * x + y * y + z * z)
+    if length < 1e-9:  # it stands on the surface: any tangent is as good
+        return
+    x, y, z = x / length, y / length, z / length
+    axes[3], axes[4], axes[5] = x, y, z
+    axes[6], axes[7], axes[8] = axes[1] * z - axes[2] * y, axes[2] * x - axes[0] * z, axes[0] * y - axes[1] * x
 
 
 @jit
-def _loose_force(c: Any, body: int, point: Any, axes: Any, row: int, sign: float, J: Any) -> None:
-    """The same for a body that nothing holds."""
-    R = c.link_poses[c.body_link[body]]
-    x, y, z = sign * axes[3 * row], sign * axes[3 * row + 1], sign * axes[3 * row + 2]
-    dx, dy, dz = point[0] - R[9], point[1] - R[10], point[2] - R[11]
-    mx, my, mz = dy * z - dz * y, dz * x - dx * z, dx * y - dy * x
-    J[0], J[1], J[2] = x, y, z
-    for i in (0, 1, 2):
-        J[3 + i] = R[i] * mx + R[3 + i] * my + R[6 + i] * mz
+def _begin(c: Any, law: int, sort: int, gap: float) -> int:
+    """A place for one contact more, with rows of zeros; its number."""
+    s, k, stride = c.contacts, c.contacts.count, c.parts.stride
+    s.law[k], s.gap[k], s.sort[k], s.parent[k] = law, gap, sort, -1
+    for j in (0, 1, 2):
+        s.point[3 * k + j] = s.drift[3 * k + j] = s.arm[6 * k + j] = s.arm[6 * k + 3 + j] = 0.0
+    for j in range(6 * stride * k, 6 * stride * (k + 1)):
+        s.J[j] = 0.0
+    s.count = k + 1
+    return k  # type: ignore[no-any-return]
 
 
 @jit
-def _framed_force(c: Any, body: int, point: Any, axes: Any, row: int, sign: float, J: Any) -> float:
-    """The same by the compiled rows of a body or node."""
-    f, parts, nv, pose = c.framed, c.parts, c.parts.part_of.size, c.body_poses[body]
-    x, y, z = sign * axes[3 * row], sign * axes[3 * row + 1], sign * axes[3 * row + 2]
-    dx, dy, dz = point[0] - pose[9], point[1] - pose[10], point[2] - pose[11]
-    mx, my, mz = dy * z - dz * y, dz * x - dx * z, dx * y - dy * x
-    rows, d, part = f.J[6 * nv * body :], f.drift[6 * body :], f.part[body]
-    if part >= 0:
-        first = parts.first[part]
-        for i in range(parts.first[part + 1] - first):
-            k = parts.member[first + i]
-            force = x * rows[k] + y * rows[nv + k] + z * rows[2 * nv + k]
-            J[i] += force + mx * rows[3 * nv + k] + my * rows[4 * nv + k] + mz * rows[5 * nv + k]
-    return x * d[0] + y * d[1] + z * d[2] + mx * d[3] + my * d[4] + mz * d[5]  # type: ignore[no-any-return]
-
-
-@hot
-def _force(c: Any, body: int, point: Any, axes: Any, row: int, sign: float, J: Any) -> float:
-    if c.framed.motion.function != 0:
-        return _framed_force(c, body, point, axes, row, sign, J)  # type: ignore[no-any-return]
-    if c.loose[body] != 0:
-        _loose_force(c, body, point, axes, row, sign, J)
-        return 0.0
-    return _spread_force(c, body, point, axes, row, sign, J)  # type: ignore[no-any-return]
+def _join(c: Any, k: int, body_a: int, body_b: int) -> None:
+    """The parts of a contact's two bodies."""
+    s = c.contacts
+    a, b = part_of_body(c, body_a), part_of_body(c, body_b)
+    s.part[2 * k], s.part[2 * k + 1] = a, NOBODY if b == a else b
 
 
 @jit
-def _part_of_body(c: Any, body: int) -> int:
-    """The part that moves a body; none for the ground and for bodies that drives alone move."""
-    if body < 0:
-        return NOBODY
-    if c.framed.motion.function != 0:
-        return c.framed.part[body]  # type: ignore[no-any-return]
-    links = c.mass.program.links
-    k = c.body_link[body]
-    while k >= 0:
-        if links[k].v >= 0:
-            return c.parts.part_of[links[k].v]  # type: ignore[no-any-return]
-        k = links[k].parent
-    return NOBODY
+def _row(c: Any, k: int, row: int, body_a: int, point_a: Any, body_b: int, point_b: Any, turns: bool) -> None:
+    """A row of J: the relative velocity of two points, or (``turns``) the relative rate of turning, along one of the axes."""
+    s, stride, drift = c.contacts, c.parts.stride, 0.0
+    axes, first = s.axes[9 * k :], 6 * k + 2 * row
+    second = 1 if part_of_body(c, body_b) != s.part[2 * k] else 0
+    if body_a >= 0:
+        drift += force_row(c, body_a, point_a, axes, row, 1.0, turns, s.J[first * stride :])
+    if body_b >= 0:
+        drift += force_row(c, body_b, point_b, axes, row, -1.0, turns, s.J[(first + second) * stride :])
+    s.drift[3 * k + row] = drift
 
 
 @jit
 def _write(c: Any, contact: Any, law: int) -> None:
     """One contact more: its place, laws and rows of J."""
-    s, parts, k = c.contacts, c.parts, c.contacts.count
-    axes, point, stride = s.axes[9 * k :], s.point[3 * k :], parts.stride
+    s, k = c.contacts, _begin(c, law, TOUCH, contact.gap)
+    axes, point = s.axes[9 * k :], s.point[3 * k :]
     axes_of(contact, axes)
+    _turn_tangents(c, contact, law, axes)
     point[0], point[1], point[2] = (0.5 * (contact.ax + contact.bx), 0.5 * (contact.ay + contact.by), 0.5 * (contact.az + contact.bz))
-    s.law[k], s.gap[k] = law, contact.gap
     for i in (0, 1, 2):
         s.arm[6 * k + i] = 0.0 if contact.body_a < 0 else point[i] - c.body_poses[contact.body_a, 9 + i]
         s.arm[6 * k + 3 + i] = 0.0 if contact.body_b < 0 else point[i] - c.body_poses[contact.body_b, 9 + i]
     s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = contact.shape_a, contact.shape_b, contact.feature
-    a, b = _part_of_body(c, contact.body_a), _part_of_body(c, contact.body_b)
-    s.part[2 * k], s.part[2 * k + 1] = a, NOBODY if b == a else b
+    _join(c, k, contact.body_a, contact.body_b)
     bodies = c.body_poses.shape[0]
     s.place[2 * k] = -1 if contact.body_a < 0 else c.booked[law * bodies + contact.body_a]
     s.place[2 * k + 1] = -1 if contact.body_b < 0 else c.booked[law * bodies + contact.body_b]
-    for i in range(6 * stride * k, 6 * stride * (k + 1)):
-        s.J[i] = 0.0
     for row in (0, 1, 2):
-        drift, first, second = 0.0, 6 * k + 2 * row, 1 if b != a else 0
-        if contact.body_a >= 0:
-            drift += _force(c, contact.body_a, point, axes, row, 1.0, s.J[first * stride :])
-        if contact.body_b >= 0:
-            drift += _force(c, contact.body_b, point, axes, row, -1.0, s.J[(first + second) * stride :])
-        s.drift[3 * k + row] = drift
-    s.count = k + 1
+        _row(c, k, row, contact.body_a, point, contact.body_b, point, False)
 
 
 @jit
-def _write_joint(c: Any, v: int, law: int, place: int, key: int, gap: float, sign: float) -> None:
+def _write_couple(c: Any, contact: Any, parent: int, sort: int) -> None:
+    """What brakes the rolling or the spinning of a contact: rates of turning about its axes."""
+    s = c.contacts
+    k = _begin(c, s.law[parent], sort, s.gap[parent])
+    s.parent[k] = parent
+    for j in range(9):
+        s.axes[9 * k + j] = s.axes[9 * parent + j]
+    point = s.point[3 * k :]
+    for j in (0, 1, 2):
+        point[j] = s.point[3 * parent + j]
+    for j in (0, 1):
+        s.place[2 * k + j] = s.place[2 * parent + j]
+    s.key[3 * k], s.key[3 * k + 1] = COUPLES + s.key[3 * parent], s.key[3 * parent + 1]
+    s.key[3 * k + 2] = 2 * s.key[3 * parent + 2] + (1 if sort == SPIN else 0)
+    _join(c, k, contact.body_a, contact.body_b)
+    if sort == SPIN:
+        _row(c, k, 0, contact.body_a, point, contact.body_b, point, True)
+    else:
+        for row in (1, 2):
+            _row(c, k, row, contact.body_a, point, contact.body_b, point, True)
+
+
+@jit
+def _rope_end(c: Any, i: int, side: int, out: Any) -> int:
+    """The place of one end of a rope, and its body."""
+    body, local = c.rope_body[2 * i + side], c.rope_point[6 * i + 3 * side :]
+    for j in (0, 1, 2):
+        out[j] = local[j]
+        if body >= 0:
+            R = c.body_poses[body]
+            out[j] = R[9 + j] + R[3 * j] * local[0] + R[3 * j + 1] * local[1] + R[3 * j + 2] * local[2]
+    return body  # type: ignore[no-any-return]
+
+
+@jit
+def _write_rope(c: Any, i: int) -> None:
+    """A rope: what is left of its length, and the speed at which it grows slack; the first of its axes points from the first end to the second."""
+    s, k = c.contacts, _begin(c, c.rope_law[i], SINGLE, 0.0)
+    first, second, axes = s.point[3 * k :], c.wrench[6:], s.axes[9 * k :]
+    a, b = _rope_end(c, i, 0, first), _rope_end(c, i, 1, second)
+    x, y, z = second[0] - first[0], second[1] - first[1], second[2] - first[2]
+    length = math.sqrt(x * x + y * y + z * z)
+    s.gap[k] = c.rope_length[i] - length
+    for j in range(9):
+        axes[j] = 0.0
+    axes[0], axes[1], axes[2] = (x / length, y / length, z / length) if length > 0.0 else (0.0, 0.0, 1.0)
+    s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = ROPES + 2 * i, ROPES + 2 * i + 1, 0
+    s.place[2 * k], s.place[2 * k + 1] = c.rope_place[i], -1
+    _join(c, k, a, b)
+    _row(c, k, 0, a, first, b, second, False)
+
+
+@jit
+def _write_joint(c: Any, v: int, law: int, sort: int, place: int, key: int, gap: float, sign: float) -> None:
     """A row of one velocity of a joint as a contact without tangents; its impulse is a generalised one."""
-    s, parts, k = c.contacts, c.parts, c.contacts.count
-    s.law[k], s.gap[k] = law, gap
+    s, parts, k = c.contacts, c.parts, _begin(c, law, sort, gap)
     s.part[2 * k], s.part[2 * k + 1] = parts.part_of[v], NOBODY
     s.place[2 * k], s.place[2 * k + 1] = place, -1
     s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = key, key, 0
     for j in range(9):
         s.axes[9 * k + j] = 1.0 if j % 4 == 0 else 0.0
-    for j in (0, 1, 2):
-        s.point[3 * k + j] = s.drift[3 * k + j] = s.arm[6 * k + j] = s.arm[6 * k + 3 + j] = 0.0
-    for j in range(6 * parts.stride * k, 6 * parts.stride * (k + 1)):
-        s.J[j] = 0.0
     s.J[6 * parts.stride * k + parts.place_of[v]] = sign
-    s.count = k + 1
 
 
 @jit
@@ -360,13 +404,13 @@ def _write_stop(c: Any, i: int) -> None:
     """The end of a joint's way."""
     sign, q = c.stop_sign[i], doubles(c.x, c.stop_q[i] + 1)
     gap = sign * (q[c.stop_q[i]] - c.stop_bound[i])
-    _write_joint(c, c.stop_v[i], c.stop_law[i], c.stop_place[i], STOPS + i, gap, sign)
+    _write_joint(c, c.stop_v[i], c.stop_law[i], SINGLE, c.stop_place[i], STOPS + i, gap, sign)
 
 
 @jit
 def _write_dry(c: Any, i: int) -> None:
     """Dry friction in a joint."""
-    _write_joint(c, c.dry_v[i], c.dry_law[i], c.dry_place[i], DRY + i, 0.0, 1.0)
+    _write_joint(c, c.dry_v[i], c.dry_law[i], DRY, c.dry_place[i], DRY_JOINTS + i, 0.0, 1.0)
 
 
 @kernel
@@ -386,27 +430,46 @@ def contact_rows(address: int) -> int:
     s.count = 0
     if found < 0:
         return NO_ROOM
-    status = _framed_masses(c) if c.framed.motion.function != 0 else _part_masses(c)
+    status = _closures(c)
     if status == 0:
-        status = _closures(c)
+        status = _framed_masses(c) if c.framed.motion.function != 0 else _part_masses(c)
     if status != 0:
         return status
+    if s.room < found + c.stop_q.size + c.rope_law.size + c.dry_v.size:
+        return NO_ROOM
+    if prepare_closures(c.closures, c.parts) != 0:
+        return DEPENDENT
     for i in range(found):
         contact = c.found[i]
         law = c.law_of[c.group[c.source[contact.shape_a]] * c.groups + c.group[c.source[contact.shape_b]]]
         if law >= 0:
-            if s.count >= s.room:
-                return NO_ROOM
             _write(c, contact, law)
+    touching = s.count
     for i in range(c.stop_q.size):
-        if s.count >= s.room:
-            return NO_ROOM
         _write_stop(c, i)
+    for i in range(c.rope_law.size):
+        _write_rope(c, i)
     for i in range(c.dry_v.size):
-        if s.count >= s.room:
-            return NO_ROOM
         _write_dry(c, i)
+    return _couples(c, found, touching)
+
+
+@jit
+def _couples(c: Any, found: int, touching: int) -> int:
+    """What brakes rolling and spinning, behind all others."""
+    s, k = c.contacts, 0
+    for i in range(found):
+        contact = c.found[i]
+        if k >= touching or s.key[3 * k] != contact.shape_a or s.key[3 * k + 1] != contact.shape_b or s.key[3 * k + 2] != contact.feature:
+            continue  # it has no law
+        law, k = s.law[k], k + 1
+        if s.count + 2 > s.room and (c.rolls[law] != 0 or c.spins[law] != 0):
+            return NO_ROOM
+        if c.rolls[law] != 0:
+            _write_couple(c, contact, k - 1, ROLL)
+        if c.spins[law] != 0:
+            _write_couple(c, contact, k - 1, SPIN)
     return 0
 
 
-__all__ = ["DEPENDENT", "DRY", "NO_INERTIA", "Framed", "TreeContacts", "contact_rows"]
+__all__ = ["COUPLES", "DEPENDENT", "DRY_JOINTS", "NO_INERTIA", "ROPES", "STOPS", "Framed", "TreeContacts", "contact_rows"]

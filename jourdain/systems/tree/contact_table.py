@@ -10,9 +10,11 @@ import numpy as np
 
 from ...errors import InputError
 from ...shown import Shown
+from ...solvers.nonsmooth.contact_set import DRY
 
 if TYPE_CHECKING:
     from ...results.solution import Solution
+    from .contact_events import ContactEventRun
     from .contacts import TreeContacts
 
 
@@ -85,11 +87,11 @@ class ContactTable(WhatTouched):
 def _touches(contacts: TreeContacts, h: float) -> Any:
     """The contacts that the last step has left in memory."""
     record = contacts.record
-    s, p, u, friction = record.contacts, record.laws.p, record.laws.problem.u, record.impacts.friction
-    for k in np.flatnonzero(s.law[: s.count] < record.dry).tolist():
+    s, p, u, friction = record.contacts, record.laws.p, record.laws.problem.u, record.laws.problem.coefficient
+    for k in np.flatnonzero(s.sort[: s.count] < DRY).tolist():
         axes, impulse = s.axes[9 * k : 9 * k + 9].reshape(3, 3), p[3 * k : 3 * k + 3]
-        limit, pull = friction[s.law[k]] * impulse[0], float(np.hypot(*impulse[1:]))
-        slides = float(np.hypot(u[3 * k + 1], u[3 * k + 2])) > 1e-9 or (pull > 0.0 and pull >= limit * (1.0 - 1e-9))
+        pull = float(np.hypot(*(impulse[1:] / np.maximum(friction[k], 1e-300))))
+        slides = float(np.hypot(u[3 * k + 1], u[3 * k + 2])) > 1e-9 or (pull > 0.0 and pull >= impulse[0] * (1.0 - 1e-9))
         a, b = (contacts.body_of(int(s.key[3 * k + i])) for i in (0, 1))
         yield Touch(
             contacts.law_name(int(s.law[k])), a, b, s.point[3 * k : 3 * k + 3].copy(), axes[0].copy(), float(s.gap[k]),
@@ -97,4 +99,51 @@ def _touches(contacts: TreeContacts, h: float) -> Any:
         )  # fmt: skip
 
 
-__all__ = ["ContactTable", "Touch", "WhatTouched"]
+@dataclass(frozen=True)
+class Impact:
+    """One contact in an impact: the impulse on ``body_a`` (N s), its place, and the normal speeds (m/s) before and after."""
+
+    t: float
+    contact: str
+    body_a: str
+    body_b: str
+    impulse: np.ndarray
+    point: np.ndarray
+    before: float
+    after: float
+
+    def __str__(self) -> str:
+        impulse = ", ".join(f"{x:.6g}" for x in self.impulse)
+        return (
+            f"{self.t:.12g} s: {self.body_a} on {self.body_b} ({self.contact}), ({impulse}) N s, {self.before:.6g} to {self.after:.6g} m/s"
+        )
+
+
+class EventContacts(WhatTouched):
+    """Contacts of a run with events: ``impacts``, and ``at(t)`` with those that are closed."""
+
+    def __init__(self, solution: Solution, run: ContactEventRun) -> None:
+        self._solution, self._run = solution, run
+        #: Every contact of every impact.
+        self.impacts = tuple(run.impacts)
+        #: When accumulating impacts have ended in rest, and between whom.
+        self.rests = tuple(run.rests)
+
+    def at(self, t: float) -> list[Touch]:
+        """The contacts that are closed at the last row of the solution not after an instant."""
+        sol, s = self._solution, self._run.system
+        k = self._row(t)
+        names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
+        return self._run.touches(float(sol.t[k]), np.array([*(sol[n][k] for n in names), 0.0]))
+
+    def summary(self) -> str:
+        """Impacts, closed contacts and the energy that contacts took."""
+        sol = self._solution
+        closed_ones, taken = sol["contacts.acting"], sol["contacts.dissipated"]
+        return (
+            f"{len({i.t for i in self.impacts})} impacts; {int(closed_ones.max(initial=0.0))} contacts closed at most, {int(closed_ones[-1])} at the end; "
+            f"energy taken {taken[-1]:.6g} J"
+        )
+
+
+__all__ = ["ContactTable", "EventContacts", "Impact", "Touch", "WhatTouched"]

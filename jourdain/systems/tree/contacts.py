@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError
-from ...formalisms.functions.touching import restitution_function
 from ...model.bodies import Body
-from ...model.contact_laws import IMPACTS, Rigid, check_coefficient
-from ...model.contact_loads import dry_name
-from ...native.function import compile_function
+from ...model.contact_laws import Rigid
+from ...model.contact_loads import dry_name, tension_name
 from ...native.record import Table
 from ...results.channel import Channel
 from ...solvers.collision import Scene
@@ -22,18 +20,20 @@ from ...solvers.collision.records import PLANE
 from ...solvers.collision.records import Contact as Found
 from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth import moreau
-from ...solvers.nonsmooth.contact_set import Closures, Parts, make_contact_set
-from ...solvers.nonsmooth.impacts import Impacts
+from ...solvers.nonsmooth.contact_set import Closures, Parts, make_closures, make_contact_set
+from ...solvers.penalty.before import copied
 from ...solvers.penalty.touch import WRENCH
 from ...symbolic.graph import evaluate
 from ..contact_pairs import pairs_of, placed_shapes, shape_numbers
 from ..touching import net_forces
-from .contact_rows import DRY, STOPS, Framed, contact_rows
+from .contact_numbers import directions_of, impacts_of, rope_rows, too_long
+from .contact_rows import COUPLES, DRY_JOINTS, ROPES, STOPS, Framed, contact_rows
 from .contact_rows import TreeContacts as NativeRows
 from .link_sweeps import Hook
 from .looped import RECIPES, LoopedTree, link_step, make_program
 
 if TYPE_CHECKING:
+    from ...model.joints import Joint
     from ..state import State
     from .projected import NativeSystem
     from .system import TreeSystem
@@ -58,15 +58,17 @@ class TreeContacts:
         self.contacts = list(model.contacts.values())
         self.pairs = pairs_of(model, Rigid)
         self._keep: list[Any] = []
+        #: Restitution as a function of the speed, by the number of the law.
+        self.by_speed: dict[int, Any] = {}
         self._closing: list[Any] = []
         self._take_tree()
         #: What moves with shapes, by name: bodies, or nodes of those that bend.
         self.movers = self._moving()
         self.scene = self._scene()
         self.parts = self._parts()
-        self.stops, self.dry = self._stops(), self._dry()
+        self.stops, self.dry, self.ropes = self._stops(), self._dry(), list(model.ropes.values())
         self.places = self._places()
-        self.raise_room(room or 8 * len(self.pairs.shapes) + 64 + len(self.stops) + len(self.dry))
+        self.raise_room(room or 8 * len(self.pairs.shapes) + 64 + len(self.stops) + len(self.dry) + len(self.ropes))
 
     def _take_tree(self) -> None:
         """What rows are made of: loops over the links."""
@@ -81,15 +83,15 @@ class TreeContacts:
 
         return (FramedContacts if needs_frames(system) else TreeContacts)(system, system.parameter_vector)
 
-    @staticmethod
-    def of(system: TreeSystem) -> TreeContacts:
+    @classmethod
+    def of(cls, system: Any) -> TreeContacts:
         """Those of an ended run where there are any, else new ones."""
         idle: list[TreeContacts] = system._idle.setdefault("contacts", [])
         while True:
             try:  # another thread may have taken the last one
                 found = idle.pop()
             except IndexError:
-                return TreeContacts.made(system)
+                return cls.made(system)
             if found.parameters is system.parameter_vector:
                 return found
 
@@ -121,7 +123,7 @@ class TreeContacts:
             label = joint.coordinates[0].names[0]
             if label not in c.position_names:
                 raise InputError(f"stops: joint '{name}' has no coordinate of its own here: it is driven, locked or cut")
-            q, v = c.position_names.index(label), c.velocity_names.index(joint.coordinates[0].velocity_names[0])
+            q, v = c.position_names.index(label), self._velocity_of(joint)
             for end, sign in zip(joint.limits, (1.0, -1.0), strict=True):
                 if end is not None:
                     found.append((name, q, v, sign, float(self._numbers([end])[0]), len(self.contacts) + k))
@@ -131,16 +133,25 @@ class TreeContacts:
         """Joints with dry friction, and their velocities."""
         c, found = self.system.configuration, []
         for name in self.model.dry_friction:
-            label = self.model.joints[name].coordinates[0].velocity_names[0]
-            if label not in c.velocity_names:
+            joint = self.model.joints[name]
+            if joint.coordinates[0].names[0] not in c.position_names:
                 raise InputError(f"friction: joint '{name}' has no coordinate of its own here: it is driven, locked or cut")
-            found.append((name, c.velocity_names.index(label)))
+            found.append((name, self._velocity_of(joint)))
         return found
+
+    def _velocity_of(self, joint: Joint) -> int:
+        """The number of a joint's only velocity."""
+        return self.system.configuration.velocity_names.index(joint.coordinates[0].velocity_names[0])
+
+    @property
+    def first_rope(self) -> int:
+        """The number of the first law of ropes."""
+        return len(self.contacts) + len(self.model.rigid_stops)
 
     @property
     def first_dry(self) -> int:
         """The number of the first law of dry friction in joints."""
-        return len(self.contacts) + len(self.model.rigid_stops)
+        return self.first_rope + len(self.ropes)
 
     # -- bodies and shapes ----------------------------------------------------------------------------------------
 
@@ -149,8 +160,10 @@ class TreeContacts:
         return np.array(evaluate(list(expressions), dict(zip(symbols, self.parameters, strict=True))), dtype=float)
 
     def _moving(self) -> dict[str, Body]:
-        """Bodies with shapes, except those that stand on the ground for good."""
-        found = {id(s.body): s.body for s in self.pairs.shapes}
+        """Bodies with shapes or ropes, except those that stand on the ground for good."""
+        found = {id(s.body): s.body for s in self.pairs.shapes} | {
+            id(p.body): p.body for r in self.model.ropes.values() for p in (r.a, r.b)
+        }
         return {b.name: b for b in found.values() if not b.is_ground and self._tree.places[b.name].link >= 0}
 
     def _pose_on_link(self, body: Body) -> np.ndarray:
@@ -189,8 +202,9 @@ class TreeContacts:
         for members_of_one in self._connected():
             for v in members_of_one[1:]:
                 group[root(v)] = root(members_of_one[0])
-        for v in self._coupled:  # constraints couple all that they move
-            group[root(v)] = root(self._coupled[0])
+        for columns in self._coupled.values():  # a constraint couples all that it moves
+            for v in columns[1:]:
+                group[root(v)] = root(columns[0])
         roots = [root(i) for i in range(nv)]
         number = {r: i for i, r in enumerate(dict.fromkeys(roots))}
         members: list[list[int]] = [[] for _ in number]
@@ -237,9 +251,15 @@ class TreeContacts:
         return [self.first_place + WRENCH * (len(self.places) + i) for i in range(len(self.stops))]
 
     @property
+    def rope_places(self) -> list[int]:
+        """Where the tensions of ropes stand in the state."""
+        first = self.first_place + WRENCH * (len(self.places) + len(self.stops))
+        return [first + WRENCH * i for i in range(len(self.ropes))]
+
+    @property
     def dry_places(self) -> list[int]:
         """Where the forces of dry friction in joints stand in the state."""
-        first = self.first_place + WRENCH * (len(self.places) + len(self.stops))
+        first = self.first_place + WRENCH * (len(self.places) + len(self.stops) + len(self.ropes))
         return [first + WRENCH * i for i in range(len(self.dry))]
 
     @property
@@ -255,8 +275,8 @@ class TreeContacts:
 
     @property
     def booked(self) -> int:
-        """Numbers of all wrenches, forces of stops and of dry friction."""
-        return WRENCH * (len(self.places) + len(self.stops) + len(self.dry))
+        """Numbers of all wrenches, forces of stops, ropes and dry friction."""
+        return WRENCH * (len(self.places) + len(self.stops) + len(self.ropes) + len(self.dry))
 
     @property
     def size(self) -> int:
@@ -272,40 +292,16 @@ class TreeContacts:
         return moreau.Moreau(
             rows=contact_rows.address, rows_args=moreau.Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
-            impacts=self._impacts(), **tasks, slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
-            worst=moreau.Worst(), dry=self.first_dry, stiffness=self.stiffness,
+            impacts=impacts_of(self), **tasks, slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
+            worst=moreau.Worst(), couples=int(any(isinstance(c.law, Rigid) and c.law.resists for c in self.contacts)), stiffness=self.stiffness,
             damping=self.damping,
         )  # fmt: skip
 
-    def _law_names(self) -> list[str]:
+    @property
+    def law_names(self) -> list[str]:
         """What the laws by number belong to, for messages."""
-        joints = ((self.model.rigid_stops, "stop of joint"), (self.model.dry_friction, "dry friction of joint"))
+        joints = ((self.model.rigid_stops, "stop of joint"), (self.model.ropes, "rope"), (self.model.dry_friction, "dry friction of joint"))
         return [*(f"contact '{c.name}'" for c in self.contacts), *(f"{what} '{name}'" for names, what in joints for name in names)]
-
-    def _impacts(self) -> Impacts:
-        """Friction and restitution of all laws; those of surfaces that give way have none."""
-        rigid = [*(c.law if isinstance(c.law, Rigid) else None for c in self.contacts), *self.model.rigid_stops.values()]
-        friction = self._numbers(0.0 if law is None else law.friction for law in rigid)
-        static = self._numbers(0.0 if law is None else law.friction if law.static is None else law.static for law in rigid)
-        restitution = self._numbers(0.0 if law is None or law.by_speed else law.restitution for law in rigid)
-        dry = list(self.model.dry_friction.values())
-        friction, static = np.r_[friction, self._numbers(x[0] for x in dry)], np.r_[static, self._numbers(x[1] for x in dry)]
-        restitution, rigid = np.r_[restitution, np.zeros(len(dry))], [*rigid, *(None for _ in dry)]
-        for word, values, most in (("friction", friction, np.inf), ("static", static, np.inf), ("restitution", restitution, 1.0)):
-            for what, x in zip(self._law_names(), values, strict=True):
-                check_coefficient(word, x, most, what)
-        speed, found = np.ones(1), np.zeros(1)
-        function, args = np.zeros(len(rigid), np.int64), np.zeros(4 * max(1, len(rigid)), np.int64)
-        for k, law in enumerate(rigid):
-            if law is not None and law.by_speed:
-                f = compile_function(restitution_function(law, self.model.parameter_set.symbols), self.parameters)
-                function[k], args[4 * k : 4 * k + 4] = f.address, f.arguments(speed, found).view(np.int64)
-                self._keep.append(f)
-        return Impacts(
-            friction=friction, static=static, restitution=restitution, function=function, args=args, speed=speed, found=found,
-            law=np.array([0 if law is None else IMPACTS.index(law.law) for law in rigid], np.int64), before=np.zeros(self.room),
-            after=np.zeros(self.room), compression=np.zeros(self.room), free=np.zeros(3 * self.room),
-        )  # fmt: skip
 
     def _convex(self) -> int:
         """Whether cones of friction are taken as convex: all or none."""
@@ -363,15 +359,19 @@ class TreeContacts:
             stop_law=np.array([x[5] for x in self.stops], np.int64), stop_place=np.array(self.stop_places, np.int64),
             dry_v=np.array([v for _, v in self.dry], np.int64), dry_law=np.array([self.first_dry + i for i in range(len(self.dry))], np.int64),
             dry_place=np.array(self.dry_places, np.int64),
+            **rope_rows(self), **directions_of(self),
             law_of=self.pairs.law.ravel().copy(), booked=booked.ravel(), parts=self.parts, contacts=make_contact_set(self.room, self.parts),
-            wrench=np.zeros(6), descriptor=Hook(), constraint_jacobian=np.zeros(0), holding=np.zeros(0, np.int64), closures=Closures(),
+            wrench=np.zeros(9), descriptor=Hook(), constraint_jacobian=np.zeros(0), holding=np.zeros(0, np.int64), closures=Closures(),
         )  # fmt: skip
 
-    @property
-    def _coupled(self) -> list[int]:
-        """Velocities that constraints couple."""
+    @cached_property
+    def _coupled(self) -> dict[int, list[int]]:
+        """Velocities that each constraint moves."""
         eq = self.system.equations_of_motion
-        return sorted({v for _, v in eq.constraint_jacobian}) if eq.rows else []
+        found: dict[int, list[int]] = {}
+        for row, v in sorted(eq.constraint_jacobian) if eq.rows else ():
+            found.setdefault(row, []).append(v)
+        return found
 
     def close(self, native: NativeSystem) -> None:
         """Takes the constraints of a run over; redundant rows are left out as its right-hand side leaves them out."""
@@ -380,12 +380,9 @@ class TreeContacts:
             return
         self._closing = []
         found = native.compiled(native._function("descriptor"), 2, self._closing)
-        holding = np.array([i for i in range(count) if i not in native._redundant], np.int64)
-        m, part = len(holding), int(self.parts.part_of[self._coupled[0]])
-        n = int(self.parts.first[part + 1] - self.parts.first[part])
-        closures = self.rows.closures
-        closures.rows, closures.part = m, part
-        closures.J, closures.Z, closures.S, closures.right = np.zeros(m * n), np.zeros(m * n), np.zeros(m * m), np.zeros(m)
+        part = {i: int(self.parts.part_of[columns[0]]) for i, columns in self._coupled.items() if i not in native._redundant}
+        holding = np.array(sorted(part, key=lambda i: (part[i], i)), np.int64)
+        self.rows.closures = self.record.closures = make_closures(self.parts, np.array([part[i] for i in holding.tolist()], np.int64))
         self._closing.append(found)
         self.rows.descriptor = Hook(function=found.function, args=found.args)
         self.rows.constraint_jacobian, self.rows.holding = found.J, holding
@@ -393,7 +390,8 @@ class TreeContacts:
     @property
     def only_planes(self) -> bool:
         """Whether a single body may touch half-spaces and nothing else, through which nothing passes unseen."""
-        return len(self.movers) <= 1 and all(k == PLANE for k, b in zip(*self._kinds, strict=True) if b < 0)
+        kinds, bodies = self._kinds
+        return len({b for b in bodies.tolist() if b >= 0}) <= 1 and all(k == PLANE for k, b in zip(kinds, bodies, strict=True) if b < 0)
 
     @property
     def _kinds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -407,19 +405,32 @@ class TreeContacts:
         return world.solids.array["size"] + np.linalg.norm(world.local[:, 9:], axis=1)[: len(world.solids.array)]
 
     def law_name(self, number: int) -> str:
-        """The name of a contact, "stop" or "friction"."""
-        return self.contacts[number].name if number < len(self.contacts) else "stop" if number < self.first_dry else "friction"
+        """The name of a contact, "stop", that of a rope, or "friction"."""
+        if number < len(self.contacts):
+            return self.contacts[number].name
+        if number < self.first_rope:
+            return "stop"
+        return self.ropes[number - self.first_rope].name if number < self.first_dry else "friction"
 
     def name_of(self, shape: int) -> str:
-        """The name of a shape of the scene, or of a joint that stands at its end."""
-        if shape >= DRY:
-            return self.dry[shape - DRY][0]
+        """The name of a shape of the scene, of a rope, or of a joint that stands at its end."""
+        if shape >= COUPLES:
+            return self.name_of(shape - COUPLES)
+        if shape >= DRY_JOINTS:
+            return self.dry[shape - DRY_JOINTS][0]
+        if shape >= ROPES:
+            return self.ropes[(shape - ROPES) // 2].name
         if shape >= STOPS:
             return f"{self.stops[shape - STOPS][0]}"
         return self.pairs.shapes[int(self.scene.source[shape])].name
 
     def body_of(self, shape: int) -> str:
-        """The name of the body of a shape of the scene, or of a joint that stands at its end."""
+        """The name of the body of a shape of the scene, of that at an end of a rope, or of a joint that stands at its end."""
+        if shape >= COUPLES:
+            return self.body_of(shape - COUPLES)
+        if DRY_JOINTS > shape >= ROPES:
+            rope = self.ropes[(shape - ROPES) // 2]
+            return (rope.b if shape % 2 else rope.a).body.name
         if shape >= STOPS:
             return self.name_of(shape)
         return self.pairs.shapes[int(self.scene.source[shape])].body.name
@@ -438,13 +449,19 @@ class TreeContacts:
             if law[group[self.scene.source[a]], group[self.scene.source[b]]] >= 0:
                 deepest[a, b] = max(deepest.get((a, b), 0.0), -float(c["gap"]))
         found = [(d, self.name_of(a), self.name_of(b)) for (a, b), d in deepest.items() if d > 1e-3 * self.slack]
-        return sorted(found, reverse=True)
+        return sorted([*found, *too_long(self, poses)], reverse=True)
 
     def refuse_overlaps(self, start: State, more: str = "") -> None:
         """Refuses a start in which bodies penetrate, with the worst pairs."""
         found = self.overlaps(start.q, start.t)
         if found:
-            pairs = ", ".join(f"'{a}' and '{b}' by {d:.3g} m" for d, a, b in found[:3])
+            ropes = [(d, a) for d, a, b in found if not b]
+            if ropes and len(ropes) == len(found):
+                d, rope = ropes[0]
+                raise InputError(
+                    f"simulate '{self.model.name}': {rope} is too short at the start by {d:.3g} m; move its ends together, or make it longer"
+                )
+            pairs = ", ".join(f"'{a}' and '{b}' by {d:.3g} m" if b else f"{a} is too short by {d:.3g} m" for d, a, b in found[:3])
             others = f" and {len(found) - 3} pairs more" if len(found) > 3 else ""
             raise InputError(f"simulate '{self.model.name}': bodies overlap at the start: {pairs}{others}; move them{more}")
 
@@ -463,10 +480,20 @@ class TreeContacts:
             before = found.get(f"{name}.stop")
             total = sign * x[:, at] + (0.0 if before is None else before.values)
             found[f"{name}.stop"] = Channel(total, unit, "force of the rigid stop")
+        for rope, place in zip(self.ropes, self.rope_places, strict=True):
+            found[tension_name(rope.name)] = Channel(x[:, place - self.first_place + first].copy(), "N", "tension of the rope")
         for (name, _), place in zip(self.dry, self.dry_places, strict=True):
             at, unit = place - self.first_place + first, "N" if self.model.joints[name].coordinates[0].unit == "m" else "N m"
             found[dry_name(name)] = Channel(x[:, at].copy(), unit, "dry friction in the joint")
         return found
+
+    def projection(self, onto: NativeFunction | None) -> NativeFunction | None:
+        """A projection after steps."""
+        if onto is None:
+            return None
+        return NativeFunction.of(
+            moreau.project_after.address, moreau.Projection(function=onto.address, args=copied(onto), moreau=self.record), onto, self
+        )
 
     def native(self) -> NativeFunction:
         """The contacts as the method takes them."""

@@ -33,6 +33,8 @@ class FramedContacts(TreeContacts):
     """Rows of contacts from the Jacobians of frames: of rigid bodies their own, of those that bend their nodes."""
 
     bend = True
+    #: Whether coordinates are those of an absolute formulation.
+    absolute = False
 
     def _take_tree(self) -> None:
         s = self.system
@@ -96,7 +98,7 @@ class FramedContacts(TreeContacts):
         framed = Framed(
             poses=Hook(function=self._poses.address, args=poses.view(np.int64)), pose=pose, J=J, drift=drift, M=M,
             motion=Hook(function=self._motion.address, args=motion.view(np.int64)), part=np.array(part or [-1], np.int64), K=self.stiffness,
-            C=self.damping,
+            C=self.damping, absolute=int(self.absolute),
         )  # fmt: skip
         return NativeRows(motion=Hook(), framed=framed, **self._common_rows())
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ...solvers.ode.events import Event
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
 from ..inputs import Inputs
+from ..ode_run import OdeRun
 from ..pushed import touches_rigidly
 from ..run import DEFAULTS, Outcome, Restart, Settings
 from ..state import State, split_state
@@ -26,20 +26,22 @@ from .runs import ProjectedRun
 
 if TYPE_CHECKING:
     from ...results.solution import Solution
-    from .system import TreeSystem
 
 
-class MoreauRun(ProjectedRun):
-    """Fixed steps in which impacts, rest and sliding of all contacts are found together: rows are (q, v, z, forces, books)."""
+class MoreauMarch(OdeRun):
+    """Fixed steps in which impacts, rest and sliding of all contacts are found together, in any coordinates: rows are (q, v, z, forces, books)."""
 
     kind = "moreau"
     honours = frozenset(DEFAULTS) - {"rtol", "atol", "max_step", "steps"}
+    #: Where the run starts in its own coordinates.
+    own: State
 
     def __init__(
-        self, system: TreeSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
+        self, system: Any, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
         tolerance: float = TOLERANCE, max_iterations: int = SWEEPS, overlap: str | None = None,
     ) -> None:  # fmt: skip
         super().__init__(system, start, span, inputs, settings)
+        self.kind = MoreauMarch.kind
         if settings.step is None:
             raise InputError(f"simulate '{system.model.name}': method 'moreau' needs step= in seconds, such as step=1e-3")
         if overlap not in (None, "push apart"):
@@ -49,11 +51,15 @@ class MoreauRun(ProjectedRun):
                 f"simulate '{system.model.name}': method 'moreau' is for contacts, and there are none; declare some by m.contact(…)"
             )
         self._control = float(tolerance), int(max_iterations)
-        self.contacts = TreeContacts.of(system)
+        self.contacts = self.contacts_of_run()
         self.contacts.begin(*self._control)
         self._note_warm()
         if overlap is None:
-            self.contacts.refuse_overlaps(self.start, ", or let overlap='push apart' do it")
+            self.contacts.refuse_overlaps(self.own, ", or let overlap='push apart' do it")
+
+    def contacts_of_run(self) -> TreeContacts:
+        """The contacts in the coordinates of the run, whose start is ``own``."""
+        raise NotImplementedError
 
     def _double_room(self) -> None:
         self.contacts.raise_room(2 * self.contacts.room)
@@ -66,7 +72,7 @@ class MoreauRun(ProjectedRun):
 
     def first(self) -> np.ndarray:
         """The state, with nothing booked yet."""
-        return np.r_[self.start.x, np.zeros(self.contacts.size - len(self.start.x))]
+        return np.r_[self.own.x, np.zeros(self.contacts.size - len(self.own.x))]
 
     def memory(self, u: np.ndarray) -> dict[str, Any]:
         """Also what contacts did in the last step, from which the next one begins to search."""
@@ -126,53 +132,72 @@ class MoreauRun(ProjectedRun):
         if control["t_eval"] is not None:
             control["t_eval"] = [t for t in control["t_eval"] if t >= span[0]]
         return by(
-            native.rhs, span, first, moreau.method(), jacobian=self.contacts.native(), project=native.project,
+            native.rhs, span, first, moreau.method(), jacobian=self.contacts.native(), project=self.contacts.projection(native.project),
             events=[*self.acting_events(), *more], samples=self.inputs.samples(span, native.u, self.model_state),
             **self.inputs.renewing(native, self.renewed), **control,
         )  # fmt: skip
 
     def outcome(self, trajectory: Trajectory) -> Outcome:
         """Forces and books are channels; laws that were not met are said."""
-        channels = partial(contact_channels, self.contacts, trajectory.x)
-        found = replace(super().outcome(trajectory), channels=channels, contacts=lambda solution: ContactTable(solution, self._again))
-        worst = self.contacts.record.worst
-        if worst.residual > 0.0:
-            a, b = (self.contacts.name_of(i) for i in (worst.shape_a, worst.shape_b))
-            if worst.residual == np.inf:
-                told = (
-                    f"the restitution between '{a}' and '{b}' is not a number at {worst.speed:.6g} m/s (t = {worst.t:.6g} s); "
-                    "give a restitution= that has a value at every speed"
-                )
-                found = replace(found, message=told)
-            elif found.status == "finished":
-                told = (
-                    f"the law of contact between '{a}' and '{b}' is missed by {worst.residual:.3g} m/s at t = {worst.t:.6g} s with at most "
-                    f"{self._control[1]} iterations; take a smaller step, or more max_iterations="
-                )
-                found = replace(found, status="doubtful", message=told)
+        found = super().outcome(trajectory)
+        more = found.channels or dict
+        channels = lambda: {**contact_channels(self.contacts, self._kept_rows(found.t, trajectory)), **more()}
+        found = replace(found, channels=channels, contacts=lambda solution: ContactTable(solution, self._again))
+        found = told_of_laws(found, self.contacts, self._control[1])
         self.contacts.release()
         return found
 
+    def _kept_rows(self, t: np.ndarray, trajectory: Trajectory) -> np.ndarray:
+        """Rows at the times that are kept."""
+        return trajectory.x if len(t) == len(trajectory.t) else trajectory.at(t)
+
     def _again(self, solution: Solution, k: int) -> tuple[TreeContacts, float]:
         """Takes step k of a solution of this run once more, after the one before it; the contacts as that step leaves them."""
-        s, first, h = self.system, max(0, k - 1), float(solution.t[k + 1] - solution.t[k])
-        t = float(solution.t[first])
-        names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
-        state = split_state(s, np.array([solution[n][first] for n in names]), t)
-        known = [{n: float(solution[n][first]) for n in group} for group in (s.model.outer_inputs, s.model.memories)]
-        settings, (tolerance, limit) = replace(self.settings, step=h, times=None, progress=False), self._control
-        run = MoreauRun(
-            s,
-            state,
-            (t, float(solution.t[k + 1])),
-            Inputs(s, *known),
-            settings,
-            tolerance=tolerance,
-            max_iterations=limit,
-            overlap="push apart",
+        state, known, span, settings = steps_again(self, solution, k)
+        tolerance, limit = self._control
+        run = type(self)(
+            self.system, state, span, Inputs(self.system, *known), settings, tolerance=tolerance, max_iterations=limit, overlap="push apart"
         )
         run.go()
-        return run.contacts, h
+        return run.contacts, float(settings.step or 0.0)
+
+
+def steps_again(run: OdeRun, solution: Solution, k: int) -> tuple[State, list[dict[str, float]], tuple[float, float], Settings]:
+    """State, inputs and memories, span and settings to take step k of a solution once more, after the one before it."""
+    s, first, h = run.system, max(0, k - 1), float(solution.t[k + 1] - solution.t[k])
+    t = float(solution.t[first])
+    names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
+    state = split_state(s, np.array([solution[n][first] for n in names]), t)
+    known = [{n: float(solution[n][first]) for n in group} for group in (s.model.outer_inputs, s.model.memories)]
+    return state, known, (t, float(solution.t[k + 1])), replace(run.settings, step=h, times=None, progress=False)
+
+
+class MoreauRun(MoreauMarch, ProjectedRun):
+    """Those of a tree in joint coordinates."""
+
+    def contacts_of_run(self) -> TreeContacts:
+        self.own = self.start
+        return TreeContacts.of(self.system)
+
+
+def told_of_laws(found: Outcome, contacts: TreeContacts, limit: int) -> Outcome:
+    """The outcome of a run with what is to be said of laws that were not met."""
+    worst = contacts.record.worst
+    if worst.residual > 0.0:
+        a, b = (contacts.name_of(i) for i in (worst.shape_a, worst.shape_b))
+        if worst.residual == np.inf:
+            told = (
+                f"the restitution between '{a}' and '{b}' is not a number at {worst.speed:.6g} m/s (t = {worst.t:.6g} s); "
+                "give a restitution= that has a value at every speed"
+            )
+            found = replace(found, message=told)
+        elif found.status == "finished":
+            told = (
+                f"the law of contact between '{a}' and '{b}' is missed by {worst.residual:.3g} m/s at t = {worst.t:.6g} s with at most "
+                f"{limit} iterations; take a smaller step, or more max_iterations="
+            )
+            found = replace(found, status="doubtful", message=told)
+    return found
 
 
 def contact_channels(contacts: TreeContacts, x: np.ndarray) -> dict[str, Channel]:
@@ -191,4 +216,4 @@ def contact_channels(contacts: TreeContacts, x: np.ndarray) -> dict[str, Channel
     return found
 
 
-__all__ = ["MoreauRun"]
+__all__ = ["MoreauMarch", "MoreauRun", "contact_channels", "steps_again", "told_of_laws"]

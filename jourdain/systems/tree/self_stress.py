@@ -38,8 +38,13 @@ class Share(NamedTuple):
     wrenches: np.ndarray
     #: (nt, rows and rows that hold by themselves): what the share adds to the multipliers
     multipliers: np.ndarray
-    #: for each joint whether its reactions depend on how stiff the joints are, at any of the times
-    indeterminate: np.ndarray
+    #: (joints, 6): which components of reactions depend on how stiff the joints are, at any of the times
+    open: np.ndarray
+
+    @property
+    def indeterminate(self) -> np.ndarray:
+        """For each joint whether its reactions depend on how stiff the joints are."""
+        return np.asarray(self.open.any(axis=1))
 
 
 def joint_length(system: Compiled) -> float:
@@ -125,7 +130,7 @@ def share(
     N = self_stresses(system, t, x, u)
     own = len(system.equations_of_motion.idle_rows)
     if not N.shape[2] or not nt or (N.shape[2] == own and not wrenches.reshape(nt, -1)[:, _idle_components(system, axes)].any()):
-        return Share(wrenches, np.zeros(N.shape[:2]), np.zeros(joints, dtype=bool))
+        return Share(wrenches, np.zeros(N.shape[:2]), np.zeros((joints, 6), dtype=bool))
     slopes = system.function("reaction_slopes", axes=axes)(t[:, None], x[:, : system.nq])
     weight = np.repeat([1.0, 1.0 / (joint_length(system) if length is None else length)], 3)
     S = (slopes @ N).reshape(nt, joints, 6, -1) * weight[:, None]
@@ -137,15 +142,15 @@ def share(
 
 
 def _depends_on_stiffness(S: np.ndarray, P: np.ndarray, wrenches: np.ndarray) -> np.ndarray:
-    """Joints whose reactions would change if the springs of any joint were stiffer.
+    """Components (joints, 6) of reactions that would change if the springs of any joint were stiffer.
 
     With springs of stiffness 1 + ε at one joint, Sᵀ(1 − ε)(w + S δc) = 0 gives S δc = ε Pᵀ(Sᵀw of that joint), P = (SᵀS)⁻¹Sᵀ.
     """
     nt, joints, _, k = S.shape
     parts, loads = S.reshape(nt, joints, 2, 3, k), wrenches.reshape(nt, joints, 2, 3)
     work = np.einsum("tjpik,tjpi->tkjp", parts, loads).reshape(nt, k, -1)
-    change = np.abs(np.swapaxes(P, 1, 2) @ work).reshape(nt, joints, -1).max(axis=2)
-    return np.asarray((change > ROUNDING * np.abs(wrenches).max(axis=(1, 2))[:, None]).any(axis=0))
+    change = np.abs(np.swapaxes(P, 1, 2) @ work).reshape(nt, joints, 6, -1).max(axis=3)
+    return np.asarray((change > ROUNDING * np.abs(wrenches).max(axis=(1, 2))[:, None, None]).any(axis=0))
 
 
 __all__ = ["Share", "first_state", "joint_length", "loses_rank_here", "self_stresses", "share"]

@@ -117,3 +117,116 @@ def test_what_is_not_carried_goes_by_differences_and_says_so() -> None:
     free.prismatic("z", free.ground, free.body("mass", mass=free.parameter("m", 2.0)), axis="z")
     h = jd.Analysis(free.compile(), "modal", {}).gradient({"f": cr.frequency(0)}, ["m"])
     assert h.method == "differences" and "rigid" in h.notes[0] and h["f", "m"] == 0.0
+
+
+def pushed() -> jd.System:
+    m = jd.Model("pushed", gravity=(0, 0, 0))
+    z = m.prismatic("z", m.ground, m.body("mass", mass=m.parameter("m", 2.0)), axis="z")
+    m.joint_spring(z, m.parameter("k", 50.0), damping=m.parameter("c", 1.0))
+    m.force(z, m.input("F"))
+    return m.compile()
+
+
+def test_entries_and_responses_of_an_oscillator() -> None:
+    """ẍ = (F − c ẋ − k x)/m and H = 1/(k − m ω² + i c ω): −ω²·(−H²), −H², −iω H²."""
+    m, k, c = 2.0, 50.0, 1.0
+    s = pushed()
+    g = jd.Analysis(s, "linearise", {}).gradient(
+        {"stiff": cr.entry("A", "z.displacement_rate", "z.displacement"), "damp": cr.entry("A", 1, 1), "push": cr.entry("B", 1, "F"), "rate": cr.entry("A", 0, 1)},
+        ["m", "k", "c"],
+    )  # fmt: skip
+    expected = np.array([[k / m**2, -1 / m, 0], [c / m**2, 0, -1 / m], [-1 / m**2, 0, 0], [0, 0, 0]])
+    assert g.method == "implicit" and np.abs(g.matrix - expected).max() < 1e-14
+    f = 0.9
+    w = 2 * np.pi * f
+    H = 1 / (k - m * w**2 + 1j * c * w)
+    slopes = -(H**2) * np.array([-(w**2), 1.0, 1j * w])
+    g = jd.Analysis(s, "frequency_response", "F", "z.displacement", [0.5, f, 2.0], {}).gradient(
+        {"size": cr.response(f), "turn": cr.response(f, "phase"), "re": cr.response(f, "real"), "top": cr.response()}, ["m", "k", "c"]
+    )
+    size = (np.conj(H) * slopes).real / abs(H)
+    expected = np.array([size, (np.conj(H) * slopes).imag / abs(H) ** 2, slopes.real, size])
+    assert np.abs(g.matrix / expected - 1).max() < 1e-12 and g.values["size"] == pytest.approx(abs(H), rel=1e-13)
+
+
+def test_linear_systems_of_trees_and_loops() -> None:
+    """Entries of all matrices, and responses, of a moving tree with a state of the user and of a closed loop."""
+    m = hanging()
+    first, second = m.joints.values()
+    m.force(first, m.input("M"), name="motor")
+    m.output("height", first.position**2 + jd.sin(second.position) * second.velocity)
+    s = m.compile()
+    q, v = s.coordinate_names, s.velocity_names
+    at = {q[0]: 0.3, q[1]: -0.2, v[0]: 0.7, "lag": 0.1}
+    wrt = ["m1", "l2", "stiff", "gain", "pull", *q, v[0]]
+    outputs = ["height", q[1], v[1], "lag", "shoulder.angle_acc"]
+    matrices = {f"{x}{i}{j}": cr.entry(x, i, j) for x, i, j in [("A", 2, 0), ("A", 3, 1), ("A", 2, 4), ("A", 4, 1), ("B", 2, 0), ("B", 3, 0), ("C", 0, 0), ("C", 0, 3), ("C", 4, 1), ("D", 4, 0)]}  # fmt: skip
+    agree(jd.Analysis(s, "linearise", at, outputs=outputs), matrices, wrt, 1e-6)
+    agree(
+        jd.Analysis(s, "frequency_response", "M", "shoulder.angle_acc", [0.2, 1.3], at),
+        {"a": cr.response(1.3), "p": cr.response(0.2, "phase")},
+        wrt,
+        1e-6,
+    )
+    loop = library.four_bar()
+    loop.joint_spring(loop.joints["crank"], 30.0, rest=0.4, damping=0.3)
+    loop.force(loop.joints["crank"], loop.input("M"), name="motor")
+    s = loop.compile()
+    given, wrt = {"crank.angle": 0.5}, ["crank", "coupler", "rocker", "crank.angle"]
+    last = s.coordinate_names[-1]
+    entries = {"a": cr.entry("A", 1, 0), "b": cr.entry("B", 1, 0), "c": cr.entry("C", 0, 0), "d": cr.entry("D", 1, 0)}
+    force = "loop.1.multiplier"
+    agree(jd.Analysis(s, "linearise", given, outputs=[last, force]), entries, wrt, 1e-5)
+    agree(
+        jd.Analysis(s, "frequency_response", "M", last, [0.7], given),
+        {"r": cr.response(0.7, "real"), "i": cr.response(0.7, "imag")},
+        wrt,
+        1e-5,
+    )
+
+
+def test_inverse_dynamics_of_a_pendulum() -> None:
+    """τ = m l² φ̈ + m g l sin φ with φ = b t²: the actuator's root of mean square, its largest and last value."""
+    m = jd.Model("arm", gravity=(0, -9.81, 0))
+    mass, length, b = m.parameter("m", 2.0), m.parameter("l", 0.7), m.parameter("b", 1.3)
+    m.revolute("hinge", m.ground, m.body("arm", mass=mass, com=(0, -length, 0)), axis="z")
+    times = np.linspace(0.0, 1.0, 11)
+    run = jd.Analysis(m.compile(), "inverse_dynamics_along", {"hinge": b * m.time**2}, None, times)
+    g = run.gradient({"last": cr.final("hinge.actuator"), "top": cr.largest("abs(hinge.angle.actuator)"), "rms": cr.rms("hinge.actuator"), "at": cr.at(0.5, "hinge.angle_rate*hinge.actuator")}, ["m", "l", "b"])  # fmt: skip
+    M, L, B, G = 2.0, 0.7, 1.3, 9.81
+    phi = B * times**2
+    tau = M * L**2 * 2 * B + M * G * L * np.sin(phi)
+    slopes = np.array([tau / M, 4 * M * L * B + M * G * np.sin(phi), 2 * M * L**2 + M * G * L * np.cos(phi) * times**2]).T
+    w = np.full(11, 0.1)
+    w[[0, -1]] = 0.05
+    rms = np.sqrt(w @ tau**2)
+    assert g.method == "implicit" and g.values["rms"] == pytest.approx(rms, rel=1e-12)
+    assert np.allclose(g["last"], slopes[-1], rtol=1e-11) and np.allclose(g["top"], slopes[np.argmax(tau)], rtol=1e-11)
+    assert np.allclose(g["rms"], (w * tau) @ slopes / rms, rtol=1e-11)
+    assert np.allclose(g["at"], slopes[5] * 2 * B * 0.5 + np.array([0, 0, 1.0]) * tau[5], rtol=1e-11)
+
+
+def test_motions_and_forces_of_loops() -> None:
+    """A driven four-bar: positions, velocities, accelerations, the crank's torque, multipliers and holding torques against differences."""
+    m = library.four_bar()
+    m.joint_spring(m.joints["rocker"], m.parameter("k", 30.0), rest=0.4, damping=0.3)
+    speed = m.parameter("speed", 2.0)
+    s = m.compile()
+    times, wrt = np.linspace(0.0, 0.4, 9), ["crank", "coupler", "rocker", "speed"]
+    motion = {"crank": 0.5 + speed * m.time + 0.3 * m.time**2}
+    near = {"crank.angle": 0.5}
+    last = s.coordinate_names[-1]
+    kinds = {
+        "p": cr.final(f"'{last}'"),
+        "v": cr.at(0.2, f"'{last}_rate'^2"),
+        "a": cr.largest(f"{last}_acc"),
+        "i": cr.integral(f"s*'{last}'^2", s=2.0),
+    }
+    near = s.assemble({"crank.angle": 0.5})
+    agree(jd.Analysis(s, "kinematics", times, motion, near), kinds, [*wrt, "i.s"], 1e-6)
+    forces = {"t": cr.rms("crank.actuator"), "l": cr.at(0.2, "'loop.1.multiplier'"), "r": cr.smallest("crank.actuator*crank.angle_rate")}
+    agree(jd.Analysis(s, "inverse_dynamics_along", motion, ["crank"], times, near), forces, [*wrt, "k"], 1e-6)
+    hold = jd.Analysis(s, "static_forces", {"crank.angle": 0.5}, ["crank"])
+    agree(hold, {"t": cr.value("crank.actuator"), "l": cr.value("'loop.1.multiplier'")}, ["crank", "coupler", "k", "crank.angle"], 1e-6)
+    many = jd.Analysis(s, "static_forces", {"crank.angle": 0.5}).gradient({"t": cr.value("crank.actuator")}, ["k"])
+    assert many.method == "differences" and "least norm" in many.notes[0]

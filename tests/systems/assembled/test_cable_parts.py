@@ -19,7 +19,8 @@ SECTION, RUBBER = circle(0.02), Material(5e6, 0.45, 1100.0)
 def line(**resistance: Any) -> jd.Model:
     """A cable between two points with a ring on it."""
     m = jd.Model("line")
-    rope = m.flexible_body("rope", cable((0, 0, 0), (2, 0, 0), SECTION, RUBBER, elements=8), modes=3)
+    viscosity = resistance.pop("viscosity", 0.0)
+    rope = m.flexible_body("rope", cable((0, 0, 0), (2, 0, 0), SECTION, RUBBER, elements=8, viscosity=viscosity), modes=3)
     m.spherical("left", m.ground, rope.node("start"))
     m.spherical("right", m.ground.at(2, 0, 0), rope.node("end"))
     ring = m.body("ring", 0.3, inertia=(1e-4, 1e-4, 1e-4))
@@ -30,7 +31,16 @@ def line(**resistance: Any) -> jd.Model:
 
 
 @pytest.mark.parametrize(
-    "resistance", [{}, {"damping": 0.3}, {"friction": 0.1, "stiffness": 1e3}, {"friction": 0.05, "damping": 0.05, "stiffness": 1e3}]
+    "resistance",
+    [
+        {},
+        {"damping": 0.3},
+        {"friction": 0.1, "stiffness": 1e3},
+        {"friction": 0.05, "damping": 0.05, "stiffness": 1e3},
+        {"coefficient": 0.03, "speed": 0.01},
+        {"viscosity": 30.0},
+        {"coefficient": 0.02, "damping": 0.05, "viscosity": 10.0},
+    ],
 )
 def test_every_reduction_gives_the_same_motion(resistance: dict[str, float]) -> None:
     """Over bounds of pieces, with each resistance; the balance is exact."""
@@ -87,8 +97,9 @@ def test_ends_on_bodies_are_clamped() -> None:
     assert np.einsum("tij,tij->t", a["tip.rotation"], b["tip.rotation"]).min() > 2.9995
 
 
-def test_files_and_sub_models(tmp_path: Path) -> None:
-    m = line(friction=0.1, damping=0.05)
+@pytest.mark.parametrize("resistance", [{"friction": 0.1, "damping": 0.05}, {"coefficient": 0.2, "speed": 0.02, "viscosity": 20.0}])
+def test_files_and_sub_models(tmp_path: Path, resistance: dict[str, float]) -> None:
+    m = line(**resistance)
     m.save(tmp_path / "line.toml")
     again = jd.load_model(tmp_path / "line.toml")
     again.save(tmp_path / "again.toml")
@@ -96,7 +107,7 @@ def test_files_and_sub_models(tmp_path: Path) -> None:
     a, b = (x.compile(formulation="directors").simulate({}, t=0.2, step=0.01) for x in (m, again))
     assert (a["ring.position"] == b["ring.position"]).all()
     whole = jd.Model("two lines")
-    whole.include(line(friction=0.1, damping=0.05), "first")
+    whole.include(line(**resistance), "first")
     sol = whole.compile(formulation="directors").simulate({}, t=0.2, step=0.01)
     assert sol["first.along"] == pytest.approx(a["along"], abs=1e-12)
 
@@ -110,11 +121,23 @@ def test_refusals() -> None:
     for formulation in ("recursive", "cartesian", "semi-recursive"):
         with pytest.raises(InputError, match=f"formulation '{formulation}' lets nothing slide along a cable, but 'along' slides on 'rope'"):
             line().compile(formulation=formulation)
+        m = jd.Model("m")
+        m.flexible_body(
+            "rope", cable((0, 0, 0), (1, 0, 0), SECTION, RUBBER, elements=4, viscosity=3.0), attach={"start": m.ground}, modes=2
+        )
+        with pytest.raises(
+            InputError, match=f"formulation '{formulation}' takes cables by their modes .* 'rope' has 3 N s; use formulation 'directors'"
+        ):
+            m.compile(formulation=formulation)
+    with pytest.raises(InputError, match="viscosity = -1 N s must not be negative"):
+        cable((0, 0, 0), (1, 0, 0), SECTION, RUBBER, viscosity=-1.0)
     m = line()
     rope: Any = m.bodies["rope"]
+    with pytest.raises(ModelError, match="slider 'more' on 'rope': speed = 0 must be positive"):
+        rope.slide("more", m.bodies["ring"], at=0.5, speed=0.0)
     with pytest.raises(ModelError, match="slider 'along' on 'rope': the name is taken"):
         rope.slide("along", m.bodies["ring"], at=0.5)
-    with pytest.raises(ModelError, match="slider 'more' on 'rope': friction = -1 must be positive"):
+    with pytest.raises(ModelError, match="slider 'more' on 'rope': friction = -1 must not be negative"):
         rope.slide("more", m.bodies["ring"], at=0.5, friction=-1.0)
     with pytest.raises(ModelError, match="what slides is a point of a rigid body"):
         rope.slide("more", m.ground, at=0.5)

@@ -70,7 +70,9 @@ class Held(el.Element):
         return [("x", [s.node[0] - s.place[0]]), ("y", [s.node[1] - s.place[1]])]
 
 
-def ring(friction: object = None, at: float = 0.6, speed: float = 0.0, tight: float = 1.0) -> jd.AssembledSystem:
+def ring(
+    friction: object = None, at: float = 0.6, speed: float = 0.0, tight: float = 1.0, coefficient: float = 0.0, creep: float = 1e-3
+) -> jd.AssembledSystem:
     s = jd.AssembledSystem("ring")
     line = s.cable(
         "line", np.linspace((0, 0, 0), (2, 0, 0), 5), axial=1e4, bending=1e-2, mass_per_length=0.2, length=2.0 / tight, gravity=(0, 0, -9.81),
@@ -78,7 +80,7 @@ def ring(friction: object = None, at: float = 0.6, speed: float = 0.0, tight: fl
     )  # fmt: skip
     body = s.coordinates("ring", 12, el.DirectorBody.coordinates_of((at, 0, 0)), np.array([speed] + 11 * [0.0]))
     s.add(el.DirectorBody(), "ring.body", {"body": body}, el.DirectorBody.numbers(0.3, (1e-3,) * 3, gravity=(0, 0, -9.81)))
-    s.slide("along", line, body, at / tight, friction=friction)
+    s.slide("along", line, body, at / tight, friction=friction, coefficient=coefficient, speed=creep)
     return s
 
 
@@ -103,6 +105,74 @@ def test_on_a_tight_wire_it_is_a_bead() -> None:
             i.numbers[-3:] = 0.0
     sol = s.simulate(0.8, 0.01, reduction="bodies")
     assert sol["along"][-1] - sol["along"][0] == pytest.approx(0.3 * 0.8**2 / 2 / 0.5, rel=0.05)
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.3])
+def test_friction_follows_the_normal_force(mu: float) -> None:
+    """On a tight wire a heavy bead stops after v²/2μg, whatever its mass; steps halved give the same."""
+    ways = []
+    for h in (0.005, 0.0025):
+        s = ring(at=0.4, speed=0.8, tight=1.3, coefficient=mu, creep=1e-4)
+        sol = s.simulate(0.8**2 / (2 * mu * 9.81) / 0.4 + 0.05, h, reduction="bodies")
+        assert np.ptp(sol["energy.total"] + sol["energy.dissipated"]) < 1e-10
+        assert np.diff(sol["energy.dissipated"]).min() > -1e-13
+        ways.append(1.3 * (sol["along"][-1] - sol["along"][0]))
+    assert ways[1] == pytest.approx(0.8**2 / (2 * mu * 9.81), rel=0.05)
+    assert ways[0] == pytest.approx(ways[1], rel=0.01)
+
+
+def test_friction_by_normal_force_has_no_accelerations() -> None:
+    with pytest.raises(jd.InputError, match="friction follows the normal force of a step.*'energy-momentum'"):
+        ring(coefficient=0.2).simulate(0.1, 0.01, method="generalized-alpha")
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_viscous_cables_dissipate_what_they_lose(dimension: int) -> None:
+    """Along a bar with one end fixed the first mode decays by η/EA · ω/2; work and dissipation balance in large motions as well."""
+    line = np.linspace((0,) * dimension, (1,) + (0,) * (dimension - 1), 9)
+    s = jd.AssembledSystem("bar")
+    s.cable("rope", line, axial=100.0, mass_per_length=1.0, start="pinned", viscosity=0.5, velocities=1e-4 * np.sin(0.5 * np.pi * line))
+    omega = 0.5 * np.pi * 10.0
+    sol = s.simulate(2.0, 1e-3)
+    x = sol["rope.8"][:, 0] - 1.0
+    top = [k for k in range(1, len(x) - 1) if x[k] >= x[k - 1] and x[k] > x[k + 1]]
+    decay = np.log(x[top[2]] / x[top[-1]]) / (sol.t[top[-1]] - sol.t[top[2]])
+    assert decay == pytest.approx(0.5 * 0.5 / 100.0 * omega**2, rel=5e-3)
+    s = jd.AssembledSystem("whip")
+    fall = (0,) * (dimension - 1) + (-9.81,)
+    s.cable("rope", line, axial=1e3, bending=1e-2, mass_per_length=0.5, start="pinned", viscosity=5.0, gravity=fall)
+    sol = s.simulate(1.0, 0.01)
+    assert np.ptp(sol["energy.total"] + sol["energy.dissipated"]) < 1e-11 < 1e-3 < sol["energy.dissipated"][-1]
+    assert np.diff(sol["energy.dissipated"]).min() > -1e-13
+
+
+def test_slack_and_tight_starts() -> None:
+    """A slack cable starts on its catenary, near rest; one that is shorter than its span under EA (L/ℓ − 1)."""
+    places, slopes = el.catenary((0, 0, 0), (1, 0.5, 0.3), 1.6, 24)
+    a, b = places[0], places[-1]
+    np.testing.assert_allclose([a, b], [[0, 0, 0], [1, 0.5, 0.3]], atol=1e-12)
+    s = jd.AssembledSystem("slack")
+    s.cable(
+        "rope",
+        places,
+        slopes=slopes,
+        length=1.6,
+        axial=1e6,
+        bending=1e-6,
+        mass_per_length=0.3,
+        gravity=(0, 0, -9.81),
+        start="pinned",
+        end="pinned",
+    )
+    sol = s.simulate(0.2, 0.005)
+    moved = max(np.abs(sol[f"rope.{k}"][:, :3] - sol[f"rope.{k}"][0, :3]).max() for k in range(25))
+    assert moved < 2e-3 and np.ptp(sol["energy.total"]) < 1e-10
+    s = jd.AssembledSystem("tight")
+    s.cable("rope", np.linspace((0, 0), (1, 0), 9), length=0.98, axial=1e3, mass_per_length=0.3, start="pinned", end="pinned")
+    sol = s.simulate(0.05, 0.005)
+    assert sol["rope.e3.N"] == pytest.approx(1e3 * (1 / 0.98 - 1), rel=1e-9)
+    with pytest.raises(jd.ModelError, match=r"a catenary of 0.9 m in 4 pieces between points 1 m apart does not hang"):
+        el.catenary((0, 0, 0), (1, 0, 0), 0.9, 4)
 
 
 def test_refusals() -> None:

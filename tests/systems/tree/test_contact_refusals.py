@@ -149,6 +149,47 @@ def test_overlap_is_pushed_apart_when_asked() -> None:
 # -- the run ----------------------------------------------------------------------------------------------------------------
 
 
+def overlapping(rigid: bool, n: int = 1) -> jd.Model:
+    m = jd.Model("overlapping")
+    m.ground.shapes.append(jd.plane())
+    for k in range(n):
+        m.free(f"f{k}", m.ground, m.body(f"b{k}", shape=jd.sphere(0.1, density=1000.0)))
+    m.contact("c", law=jd.contact.rigid() if rigid else jd.contact.kelvin_voigt(stiffness=1e5, damping=100.0))
+    return m
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "cartesian", "semi-recursive"])
+def test_overlap_is_told_where_surfaces_give_way(formulation: str) -> None:
+    s = overlapping(rigid=False).compile(formulation=formulation)
+    with pytest.warns(RuntimeWarning, match="bodies overlap at the start: 'ground' and 'b0' by 0.08 m; .* overlap='push apart'"):
+        s.simulate({"f0.z": 0.02}, 1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        s.simulate({"f0.z": 0.0995}, 1e-3)  # what such laws are for
+        sol = s.simulate({"f0.z": 0.02, "f0.x_rate": 0.3}, 1e-3, overlap="push apart")
+    np.testing.assert_allclose([sol["f0.z"][0], sol["f0.x"][0], sol["f0.x_rate"][0]], [0.1, 0.0, 0.3], atol=1e-7)
+
+
+@every_way
+def test_many_are_pushed_apart_in_every_way(way: str) -> None:
+    run, rigid = WAYS[way]
+    at = {"f0.z": 0.1, "f1.z": 0.15, "f2.z": 0.12, "f1.x": 0.01, "f2.y": 0.03}
+    sol = overlapping(rigid, 3).compile().simulate(at, 0.02, overlap="push apart", **run)
+    p = np.array([[sol[f"f{k}.{c}"][2 if way == "moreau" else 0] for c in "xyz"] for k in range(3)])
+    gaps = [*(p[:, 2] - 0.1), *(np.linalg.norm(p[i] - p[j]) - 0.2 for i, j in ((0, 1), (0, 2), (1, 2)))]
+    assert min(gaps) > -1e-6
+    with pytest.raises(InputError, match="overlap = 'away' is unknown"):
+        overlapping(rigid).compile().simulate({}, 0.1, overlap="away", **run)
+
+
+def test_friction_of_a_joint_is_not_negative() -> None:
+    m = jd.Model("slider")
+    joint = m.prismatic("j", m.ground, m.body("b", mass=1.0), axis="x")
+    for word in ("coulomb", "viscous", "static"):
+        with pytest.raises(ModelError, match=f"friction at 'j': {word} = -1 must not be negative"):
+            m.friction(joint, **{"coulomb": 0.0, word: -1.0})
+
+
 @pytest.mark.parametrize(("stiffness", "step"), [(1e7, 1e-3), (1e9, 1e-3), (1e9, 1e-2)])
 @pytest.mark.parametrize("method", ["rk4", "generalized-alpha"])
 def test_a_contact_shorter_than_two_fixed_steps_is_told(method: str, stiffness: float, step: float) -> None:

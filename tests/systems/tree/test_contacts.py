@@ -411,11 +411,10 @@ def test_the_method_without_contacts_is_refused() -> None:
         run(m.compile(), {"hinge.angle": 0.1}, 0.1)
 
 
-@pytest.mark.parametrize("formulation", ["semi-recursive", "cartesian", "natural", "directors"])
-def test_other_formulations_refuse(formulation: str) -> None:
+def test_another_formulation_refuses() -> None:
     m = ball_on_floor(rigid()).model
-    with pytest.raises(InputError, match=f"formulation '{formulation}' knows no contacts"):
-        m.compile(formulation=formulation)
+    with pytest.raises(InputError, match="formulation 'semi-recursive' knows no contacts"):
+        m.compile(formulation="semi-recursive")
 
 
 @pytest.mark.parametrize(

@@ -83,9 +83,10 @@ class CablePart(BeamPart):
         constants = {
             "length": self.piece, "axial": material.E * section.area, "bending": material.E * section.Iy,
             "mass_per_length": material.density * section.area, "gravity": numbers(self.body.model.gravity),
+            **({"viscosity": viscosity} if (viscosity := float(getattr(self._groups[0], "viscosity", 0.0))) else {}),
         }  # fmt: skip
         for k in range(len(nodes) - 1):
-            system.add(Cable(3), f"{self.name}.e{k}", {"node0": nodes[k], "node1": nodes[k + 1]}, constants)
+            system.add(Cable(3, viscosity > 0.0), f"{self.name}.e{k}", {"node0": nodes[k], "node1": nodes[k + 1]}, constants)
         for name in self.seats:
             self._seat(system, name, nodes, frames, handles)
         line = CableLine(self.name, nodes, self.piece)
@@ -118,7 +119,17 @@ class CablePart(BeamPart):
         elif item.damping:
             friction = (Viscous(), {"damping": item.damping})
         try:
-            return add_slider(system, item.name, line, handles[item.frame.body.name], item.at, numbers(item.frame.position), friction)
+            return add_slider(
+                system,
+                item.name,
+                line,
+                handles[item.frame.body.name],
+                item.at,
+                numbers(item.frame.position),
+                friction,
+                item.coefficient,
+                item.speed,
+            )
         except ModelError as error:
             raise InputError(f"{self.what}: {error}") from None
 

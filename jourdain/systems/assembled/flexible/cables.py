@@ -40,7 +40,7 @@ class CableLine:
 
 def add_cable(
     system: AssembledSystem, name: str, places: Any, axial: float, bending: float, mass_per_length: float, length: float | None, slopes: Any,
-    gravity: Any, start: Any, end: Any, velocities: Any,
+    gravity: Any, start: Any, end: Any, velocities: Any, viscosity: float = 0.0,
 ) -> CableLine:  # fmt: skip
     """What :meth:`.AssembledSystem.cable` does."""
     what = f"system '{system.name}', cable '{name}'"
@@ -51,11 +51,13 @@ def add_cable(
         raise ModelError(
             f"{what}: axial = {axial:g} N and mass_per_length = {mass_per_length:g} kg/m must be positive, bending = {bending:g} N m² not negative"
         )
+    if not viscosity >= 0.0:
+        raise ModelError(f"{what}: viscosity = {viscosity:g} N s must not be negative")
     chord = np.linalg.norm(np.diff(X, axis=0), axis=1)
     whole = float(chord.sum()) if length is None else float(length)
     if not (whole > 0.0 and chord.min() > 0.0):
         raise ModelError(f"{what}: length = {whole:g} m, and neighbouring nodes must be apart")
-    if np.ptp(chord) > 1e-6 * chord.max():
+    if (length is None or slopes is None) and np.ptp(chord) > 1e-6 * chord.max():
         raise ModelError(
             f"{what}: its nodes are {chord.min():.3g} to {chord.max():.3g} m apart; put them at even distances along the cable"
         )
@@ -85,9 +87,10 @@ def add_cable(
         "bending": bending,
         "mass_per_length": mass_per_length,
         "gravity": np.broadcast_to(np.asarray(gravity, float), (d,)),
+        **({"viscosity": viscosity} if viscosity else {}),
     }
     for k in range(len(X) - 1):
-        system.add(Cable(d), f"{name}.e{k}", {"node0": nodes[k], "node1": nodes[k + 1]}, constants)
+        system.add(Cable(d, viscosity > 0.0), f"{name}.e{k}", {"node0": nodes[k], "node1": nodes[k + 1]}, constants)
     return CableLine(name, nodes, piece)
 
 
@@ -123,6 +126,8 @@ def add_slider(
     at: float,
     point: Any,
     friction: tuple[Element, Mapping[str, Any]] | None,
+    coefficient: float = 0.0,
+    speed: float = 1e-3,
 ) -> Handle:
     """What :meth:`.AssembledSystem.slide` does."""
     what = f"system '{system.name}', sliding joint '{name}'"
@@ -134,13 +139,18 @@ def add_slider(
     if carrier.local and place.shape != (d,):
         raise ModelError(f"{what}: point {point!r} must be {d} numbers in the frame of '{body.name}'")
     along = system.coordinates(name, 1, at, unit="m")
-    own = {"point": place} if carrier.local else {}
+    own: dict[str, Any] = {"point": place} if carrier.local else {}
+    if not (coefficient >= 0.0 and speed > 0.0):
+        raise ModelError(f"{what}: coefficient = {coefficient:g} of friction must not be negative, speed = {speed:g} m/s must be positive")
+    rough = coefficient > 0.0
+    if rough:
+        own |= {"friction": coefficient, "speed": speed}
     now = min(int(at / cable.piece), cable.pieces - 1)
     piece = lambda k: f"{name}.e{k}"
     for k in range(cable.pieces):
         blocks = {"body": body, "node0": cable.nodes[k], "node1": cable.nodes[k + 1], "s": along}
         constants = {"first": k * cable.piece, "length": cable.piece, **own}
-        system.add(SlidingPoint(carrier, d), piece(k), blocks, constants, active=k == now)
+        system.add(SlidingPoint(carrier, d, rough), piece(k), blocks, constants, active=k == now)
     _check_place(system, cable, now, at, body, carrier, place, what)
     if friction is not None:
         element, given = friction

@@ -171,8 +171,19 @@ def _rests_along(along: Along, t: np.ndarray, first: Rest, count: int = 24) -> l
     """Equilibria under the outputs of some instants, one from the other: a first guess of the motion."""
     path = [rest_at(along, float(t[0]), along.full(first.q[None])[0], first.lam)]
     for when in np.linspace(t[0], t[-1], count + 1)[1:]:
-        path.append(rest_at(along, float(when), along.full(path[-1].q[None])[0], path[-1].lam))
+        path.append(_rest_after(along, path[-1], float(when)))
     return path
+
+
+def _rest_after(along: Along, last: Rest, when: float, halvings: int = 7) -> Rest:
+    """The equilibrium at an instant from one before; where Newton's method does not come so far, over one half-way."""
+    try:
+        return rest_at(along, when, along.full(last.q[None])[0], last.lam)
+    except SolverError:
+        if halvings == 0:
+            raise
+    middle = _rest_after(along, last, 0.5 * (last.t + when), halvings - 1)
+    return _rest_after(along, middle, when, halvings - 1)
 
 
 def check_course(along: Along, t: np.ndarray, rest: Rest) -> None:
