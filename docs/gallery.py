@@ -30,7 +30,7 @@ from jourdain.formalisms.explicit import explicit_equations
 ROOT = Path(__file__).resolve().parents[1]
 #: From easy to large.
 ORDER = (
-    "pendulum", "double_pendulum", "gyroscope", "bouncing_ball", "dominoes", "billiards", "cradle", "rattleback", "cam", "quadruped", "rod_impact", "head_on", "train_front", "overriding", "s_beam", "push_belt", "ratio_change", "ball_on_turntable", "energy_large_steps", "clearance", "slider_crank", "flexible_slider_crank", "four_bar",
+    "pendulum", "double_pendulum", "gyroscope", "bouncing_ball", "dominoes", "billiards", "cradle", "rattleback", "arch", "cam", "quadruped", "rod_impact", "beam_impact", "head_on", "train_front", "overriding", "s_beam", "push_belt", "ratio_change", "ball_on_turntable", "energy_large_steps", "clearance", "slider_crank", "flexible_slider_crank", "four_bar",
     "governor", "bricard",
     "inverted_pendulum", "modes", "quarter_car", "vehicle_comfort", "robust_damper", "identify_pendulum", "swing_up", "robot_arm", "flexible_arm", "spin_up_beam", "flexible_scara", "conrod", "solar_array", "helicopter_rotor", "elastic_trebuchet", "sliding_ring", "crane", "humanoid", "bicycle", "full_car",
 )  # fmt: skip
@@ -151,12 +151,13 @@ def card(example: Example) -> str:
 def thumbnail(picture: Path, small: Path) -> None:
     """A small copy of a picture (the picture itself where Pillow is missing)."""
     try:
-        from PIL import Image
+        from PIL import Image, ImageOps
     except ImportError:
         shutil.copy(picture, small)
         return
     with Image.open(picture) as image:
-        image.convert("RGB").resize(THUMBNAIL).quantize(256, kmeans=3).save(small, optimize=True)
+        plain = image.convert("RGB")  # pictures of another shape keep it, on their own ground
+        ImageOps.pad(plain, THUMBNAIL, color=plain.getpixel((0, 0))).quantize(256, kmeans=3).save(small, optimize=True)
 
 
 def build(folder: Path, only: list[str], workers: int) -> list[str]:

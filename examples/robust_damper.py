@@ -15,8 +15,9 @@ def quarter_car() -> jd.Model:
     wheel = m.body("wheel", mass="35 kg", shape=jd.cylinder(0.3, 0.18, axis="y"), colour="#3d444d")
     body = m.body("body", mass=mass, shape=jd.box(0.9, 0.5, 0.16).at(0, 0, 0.08), colour="#4269d0")
     axle = m.prismatic("axle", m.ground, wheel, axis="z")
-    strut = m.prismatic("strut", wheel.frame("mount", (0, 0, 0.6)), body, axis="z")
-    m.joint_spring(strut, "18 kN/m", damping=m.parameter("damper", 1500.0, "N s/m", bounds=(300.0, 6000.0)))
+    m.prismatic("strut", wheel.frame("mount", (0, 0, 0.6)), body, axis="z")
+    damper = m.parameter("damper", 1500.0, "N s/m", bounds=(300.0, 6000.0))
+    m.spring("suspension", wheel, body, stiffness="18 kN/m", length=0.6, damping=damper)
     tyre, road = m.parameter("tyre", 180e3, "N/m"), 0.05
     m.force(axle, -tyre * (axle.position - road))
     m.sensor("seat", body)

@@ -13,13 +13,13 @@ from ..errors import InputError
 from ..formalisms.functions.registry import find_builder
 from ..formalisms.functions.tree import reaction_names
 from ..model import Model
-from ..model.contact_methods import refuse_contacts
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.printers import LANGUAGES, SUFFIXES, print_function
 from ..symbolic.printers.program import Language, is_parameters, operation_counts, straight_line, words
 from ..symbolic.tables import Table
 from ..systems.state import State
 from ..systems.system import System
+from .contact_source import with_contact_loads
 from .standalone import standalone_c
 from .structure_numbers import with_structures
 
@@ -121,7 +121,7 @@ def export_source(model: Model | System, language: str, functions: Sequence[str]
     if language not in LANGUAGES:
         raise InputError(f"export: the language '{language}' is unknown; choose one of {', '.join(LANGUAGES)}")
     system = model if isinstance(model, System) else model.compile()
-    refuse_contacts(system.model, "exported source", "export the model without m.contact(…)")
+    system = with_contact_loads(system, "exported source")
     symbolic = [exported_function(system, name) for name in functions or default_functions(system)]
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)

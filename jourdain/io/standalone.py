@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..errors import InputError
-from ..model.contact_methods import refuse_contacts
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.printers import print_function
 from ..symbolic.printers.program import is_parameters, wrap_list
 from ..systems.state import State
 from ..systems.system import System
+from .contact_source import with_contact_loads
 from .structure_numbers import with_structures
 
 _HEAD = """/*
@@ -328,7 +328,7 @@ def standalone_c(system: System, start: State, t: float, step: float) -> str:
     """The text of the program; see :func:`jourdain.io.export.export_standalone`."""
     if not (t > 0 and step > 0):
         raise InputError(f"standalone program: duration {t:g} s and step {step:g} s must be positive")
-    refuse_contacts(system.model, "a standalone program", "export the model without m.contact(…)")
+    system = with_contact_loads(system, "a standalone program")
     if system.model.events:
         raise InputError(
             f"standalone program of '{system.model.name}': events ({', '.join(system.model.events)}) are located by "

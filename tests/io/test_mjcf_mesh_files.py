@@ -99,3 +99,19 @@ def test_meshes_and_files_are_found_from_the_file_that_names_them(tmp_path: Path
         f'<mujoco>{includes}<include file="parts/assets/all.xml"/><worldbody><body name="b"><joint/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>'
     )
     assert float(jd.read_mjcf(tmp_path / "model.xml").bodies["b"].mass) > 500.0
+
+
+@pytest.mark.parametrize("settings", ["", '<compiler fitaabb="true"/>'])
+@pytest.mark.parametrize("kind", ["sphere", "capsule", "cylinder", "ellipsoid", "box"])
+def test_primitives_in_the_place_of_meshes_are_mujocos(kind: str, settings: str) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    rng = np.random.default_rng(5)
+    points = (rng.normal(size=(30, 3)) * (0.1, 0.2, 0.4)) @ np.linalg.qr(rng.normal(size=(3, 3)))[0] + (0.3, -0.1, 0.2)
+    text = (
+        f'<mujoco>{settings}<asset><mesh name="m" vertex="{" ".join(map(str, points.ravel()))}"/></asset><worldbody><body name="b">'
+        '<joint axis="0 1 0"/><joint axis="1 0.2 0" pos="0 0.1 0"/><joint type="slide" axis="0.1 0 1"/>'
+        f'<geom type="{kind}" mesh="m" pos="0.1 0.2 0.3" euler="20 30 40" fitscale="1.3"/></body></worldbody></mujoco>'
+    )
+    theirs, ours = mujoco.MjModel.from_xml_string(text), jd.read_mjcf(text)
+    assert float(ours.bodies["b"].mass) == pytest.approx(theirs.body_mass[1], rel=1e-6)
+    assert np.diag(ours.compile(check=False).mass_matrix(np.zeros(3))) == pytest.approx(theirs.dof_M0, rel=1e-6)

@@ -327,3 +327,27 @@ def test_nothing_overlaps_on_a_phone(browser: Browser, show: Show, scene: Scene,
             assert 0 <= bar[0] < bar[1] <= width
     finally:
         browser.resize((960, 600), ratio=0.5)
+
+
+def test_the_wheel_glides_to_where_it_would_have_jumped(browser: Browser, show: Show, scene: Scene) -> None:
+    """A notch is spread over frames, and the whole of it arrives: 0.95 for each hundred units."""
+    show(scene)
+    browser.evaluate("jourdain.pause()")
+    far = "(() => { const c = jourdain.camera(); return Math.hypot(...c.position.map((x, i) => x - c.target[i])); })()"
+    settle(browser)
+    before = browser.evaluate(far)
+    found = browser.evaluate(
+        """new Promise((done) => {
+          const canvas = document.querySelector("canvas"), box = canvas.getBoundingClientRect(), seen = [];
+          const far = () => { const c = jourdain.camera(); return Math.hypot(...c.position.map((x, i) => x - c.target[i])); };
+          canvas.dispatchEvent(new WheelEvent("wheel", {
+            deltaY: -600, clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, bubbles: true, cancelable: true }));
+          const look = () => { seen.push(far()); seen.length < 90 ? requestAnimationFrame(look) : done(seen); };
+          look();
+        })"""
+    )
+    assert found[0] == pytest.approx(before)
+    assert len({round(x, 9) for x in found}) > 4
+    assert found == sorted(found, reverse=True)
+    assert found[-1] == pytest.approx(before * 0.95**6, rel=1e-3)
+    assert browser.messages == []

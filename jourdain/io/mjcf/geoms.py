@@ -53,9 +53,7 @@ class Geoms:
                 return self._mesh(geom, frame, draw, weigh)
             if kind not in SIZES:
                 raise geom.error(f"geom type '{kind}' is unknown")
-            if "mesh" in geom.attributes:
-                raise geom.error("a primitive fitted to a mesh is not read; give its size")
-            size, pose = self._size(geom, kind)
+            size, pose = self._fitted(geom, kind) if "mesh" in geom.attributes else self._size(geom, kind)
         except JourdainError as error:
             return self._without(geom, error, weigh)
         pose = frame @ pose
@@ -81,17 +79,12 @@ class Geoms:
             if kind == "plane":
                 return placed(plane(), frame @ self.settings.pose(geom))
             if kind == "mesh":
-                name = geom.required("mesh")
-                if name not in self.meshes:
-                    raise geom.error(f"the mesh '{name}' is not among the assets")
-                if name not in self.loaded:
-                    self.loaded[name] = self._solid(self.meshes[name])
-                vertices = self.loaded[name].shape.vertices
-                hull = mesh((vertices, _hull(self.meshes[name], vertices)), display_only=True)
+                solid = self._asset(geom)
+                hull = mesh((solid.shape.vertices, _hull(solid.asset, solid.shape.vertices)), display_only=True)
                 return placed(hull, frame @ self.settings.pose(geom))
-            if kind not in SIZES or "mesh" in geom.attributes:
+            if kind not in SIZES:
                 raise geom.error(f"a geom of type '{kind}' has no shape for contacts here")
-            size, pose = self._size(geom, kind)
+            size, pose = self._fitted(geom, kind) if "mesh" in geom.attributes else self._size(geom, kind)
             shape = ellipsoid(*map(float, size)) if kind == "ellipsoid" else _shape(kind, size)
             return placed(shape, frame @ pose)
         except JourdainError as error:
@@ -144,13 +137,8 @@ class Geoms:
     # ---- meshes ---------------------------------------------------------------------------------------------
 
     def _mesh(self, geom: Element, frame: Pose, draw: bool, weigh: bool) -> tuple[Inertial | None, Any]:
-        name = geom.required("mesh")
-        if name not in self.meshes:
-            raise geom.error(f"the mesh '{name}' is not among the assets")
-        pose = frame @ self.settings.pose(geom)
-        if name not in self.loaded:
-            self.loaded[name] = self._solid(self.meshes[name])
-        solid = self.loaded[name]
+        solid = self._asset(geom)
+        name, pose = geom.required("mesh"), frame @ self.settings.pose(geom)
         shape = placed(solid.shape, pose, self._colour(geom)) if draw else None
         if not weigh:
             return None, shape
@@ -161,6 +149,34 @@ class Geoms:
             )
         extent, centre, unit = solid.properties
         return self._weighted(geom, self._mass(geom, extent), unit, pose, centre), shape
+
+    def _asset(self, geom: Element) -> _MeshAsset:
+        """The mesh that a geom names."""
+        name = geom.required("mesh")
+        if name not in self.meshes:
+            raise geom.error(f"the mesh '{name}' is not among the assets")
+        if name not in self.loaded:
+            self.loaded[name] = self._solid(self.meshes[name])
+        found: _MeshAsset = self.loaded[name]
+        return found
+
+    def _fitted(self, geom: Element, kind: str) -> tuple[np.ndarray, Pose]:
+        """A primitive in the place of a mesh, as MuJoCo fits it: by the box of equal inertia, the longest edge along z, or the bounding box."""
+        asset = self._asset(geom)
+        _, centre, unit = asset.properties
+        principal, axes = np.linalg.eigh(unit)
+        principal, axes = principal[::-1], axes[:, ::-1] * np.array([1.0, 1.0, -np.sign(np.linalg.det(axes))])
+        half = 0.5 * np.sqrt(np.maximum(6.0 * (principal.sum() - 2.0 * principal), 0.0))
+        across, ball, caps = (half[0] + half[1]) / 2, half.mean(), 0.5
+        if self.settings.fitaabb:
+            corners = [f(asset.shape.vertices @ axes, axis=0) for f in (np.min, np.max)]
+            centre, half = axes @ (corners[0] + corners[1]) / 2, (corners[1] - corners[0]) / 2
+            across, ball, caps = max(half[0], half[1]), half.max(), 1.0
+        size = {
+            "sphere": np.array([ball]), "cylinder": np.array([across, half[2]]),
+            "capsule": np.array([across, max(0.0, half[2] - caps * across)]),
+        }.get(kind, half) * geom.number("fitscale", 1.0)  # fmt: skip
+        return size, self.settings.pose(geom) @ Pose(axes, centre)
 
     def _solid(self, asset: Element) -> _MeshAsset:
         scale = asset.numbers("scale", 3, (1.0, 1.0, 1.0))

@@ -120,10 +120,10 @@ class ContactEventRun(ProjectedRun):
         if soft is not None:
             raise InputError(f"simulate '{name}': contact '{soft}' gives way among rigid ones; use method='moreau' with step=")
         for k, told in enumerate(self.contacts.law_names):
-            if laws.law[k] != NEWTON or laws.function[k] != 0 or self.contacts.record.laws.problem.relaxed:
+            if laws.law[k] != NEWTON or self.contacts.record.laws.problem.relaxed:
                 raise InputError(
                     f"simulate '{name}': {told} has a law that runs from event to event do not know (they take exact cones and Newton's "
-                    "restitution as a number); use method='moreau' with step="
+                    "restitution); use method='moreau' with step="
                 )
             if (laws.friction[k] == 0.0) != (laws.across[k] == 0.0):
                 raise InputError(
@@ -194,6 +194,9 @@ class ContactEventRun(ProjectedRun):
         law = self.record.contacts.law[which]
         e = self.contacts.record.impacts.restitution[law].copy()
         before = np.minimum(normal, 0.0)
+        for k in np.flatnonzero(before < 0.0):
+            if int(law[k]) in self.contacts.by_speed:
+                e[k] = self._restitution(t, int(law[k]), -float(before[k]), which[k : k + 1])
         back = -np.minimum(self._pull(t, x, which), 0.0)
         ends = (e < 1.0) & (e > 0.0) & (before < 0.0) & ((e * before) ** 2 < 2.0 * LOW * self._size * back)
         for k in np.flatnonzero(ends):
@@ -202,6 +205,15 @@ class ContactEventRun(ProjectedRun):
         w = u.copy()
         w[::3] += np.where(sort < DRY, e * before, 0.0)
         return self._push(t, x, which, u, J, Y, self._impulses(which, u, w, J, Y, float(np.abs(u).max())))
+
+    def _restitution(self, t: float, law: int, speed: float, which: np.ndarray) -> float:
+        """e at the speed at which bodies meet."""
+        e = float(np.asarray(self.contacts.by_speed[law](np.array([speed]))).ravel()[0])
+        if not np.isfinite(e):
+            raise SolverError(
+                f"the restitution between {self._pairs(which)} is not a number at {speed:.6g} m/s (t = {t:.6g} s); give a restitution= that has a value at every speed"
+            )
+        return e
 
     def _impulses(self, which: np.ndarray, u: np.ndarray, w: np.ndarray, J: np.ndarray, Y: np.ndarray, size: float) -> np.ndarray:
         """Impulses of contacts and of couples at them by their laws, for velocities w without any; dry friction in joints has none."""

@@ -49,7 +49,7 @@ def impacts_of(contacts: TreeContacts) -> Impacts:
         if law is not None:
             f = compile_function(restitution_function(law, contacts.model.parameter_set.symbols), contacts.parameters)
             function[k], args[4 * k : 4 * k + 4] = f.address, f.arguments(speed, found).view(np.int64)
-            contacts._keep.append(f)
+            contacts.by_speed[k] = f
     return Impacts(
         friction=coefficients("friction"), across=coefficients("across", "friction"), static=coefficients("static", "friction"),
         static_across=coefficients("static_across", "static", "across", "friction"), rolling=coefficients("rolling"),

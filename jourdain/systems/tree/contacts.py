@@ -58,6 +58,8 @@ class TreeContacts:
         self.contacts = list(model.contacts.values())
         self.pairs = pairs_of(model, Rigid)
         self._keep: list[Any] = []
+        #: Restitution as a function of the speed, by the number of the law.
+        self.by_speed: dict[int, Any] = {}
         self._closing: list[Any] = []
         self._take_tree()
         #: What moves with shapes, by name: bodies, or nodes of those that bend.

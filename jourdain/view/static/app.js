@@ -354,7 +354,7 @@ class App {
     const elapsed = now - this.last;
     this.last = now;
     this.player.advance(Math.min(elapsed, 250) / 1000);
-    this.stage.controls.update();
+    this.stage.update(elapsed);
     if (this.stage.dirty && !this.manual) {
       this.stage.dirty = false;
       this.draw();

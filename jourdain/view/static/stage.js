@@ -7,6 +7,9 @@ const LOOKS = {
   dark: { grid: "#aab4c0", gridAlpha: 0.2, shadow: 0.42, sky: "#dfe6f0", soil: "#5a5d64", key: 1.75, fill: 1.0, env: 0.55, back: "#20252d" },
 };
 
+// Time in ms in which the wheel's way left shrinks to 1/e.
+const GLIDE = 60;
+
 // Whether triangles are drawn by the processor: then a plainer look keeps the motion smooth, except in pictures.
 function drawsInSoftware() {
   const gl = document.createElement("canvas").getContext("webgl2");
@@ -40,6 +43,7 @@ export class Stage {
   // Another scene altogether: renderer and surroundings, which take longest to make, stay.
   renew(data) {
     this.controls.dispose();
+    this.canvas.removeEventListener("wheel", this.onWheel);
     for (const object of [...this.scene.children]) {
       this.scene.remove(object);
       object.traverse((part) => part.geometry?.dispose());
@@ -54,11 +58,37 @@ export class Stage {
     this.resize();
   }
 
+  // A notch of the wheel is handed to the controls little by little: the picture glides instead of jumping. Parts of a notch add up to it.
+  makeWheel() {
+    this.glide = { left: 0, x: 0, y: 0, own: null };
+    this.onWheel = (event) => {
+      if (event === this.glide.own) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      const unit = [1, 16, 100][event.deltaMode] * (event.ctrlKey ? 10 : 1);
+      Object.assign(this.glide, { left: this.glide.left + event.deltaY * unit, x: event.clientX, y: event.clientY });
+    };
+    this.canvas.addEventListener("wheel", this.onWheel, { passive: false });
+  }
+
+  // Called once a frame, with the time since the last in ms.
+  update(elapsed) {
+    const { left, x, y } = this.glide;
+    if (left) {
+      const part = Math.abs(left) < 1 ? left : left * (1 - Math.exp(-Math.min(elapsed, 50) / GLIDE));
+      this.glide.left -= part;
+      this.glide.own = new WheelEvent("wheel", { deltaY: part, clientX: x, clientY: y, cancelable: true });
+      this.canvas.dispatchEvent(this.glide.own);
+    }
+    this.controls.update();
+  }
+
   makeCamera() {
     const { camera, size, modelSize } = this.data;
     this.camera = new THREE.PerspectiveCamera(camera.fov, 1, modelSize / 500, size * 60 + modelSize * 60);
     this.camera.up.copy(this.up);
     this.camera.position.set(...camera.position);
+    this.makeWheel();
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.target.set(...camera.target);
     this.controls.enableDamping = true;
