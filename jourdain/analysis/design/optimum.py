@@ -62,7 +62,7 @@ class Optimum(Shown):
         parameters = {name: x for kind, name, x in own if kind == "parameter"}
         if not parameters:
             raise InputError("the design has initial values only; give them to the analysis: analysis.run(best.values)")
-        analysis.system.set_parameters(**parameters)
+        getattr(analysis, "set_parameters", analysis.system.set_parameters)(**parameters)
 
     def run(self) -> Any:
         """The result of the analysis at this design."""
