@@ -13,7 +13,7 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run test attack lint tools bench validate importers gallery docs clean
+.PHONY: help run test attack lint tools bench validate importers gallery docs wheel clean
 
 help:
 	@echo "make run       derive, compile and simulate a mechanism, and draw it"
@@ -25,6 +25,7 @@ help:
 	@echo "make importers a folder of URDF and MJCF models against other programs: JOURDAIN_MODELS=FOLDER make importers"
 	@echo "make gallery   the examples as a static site in out/site"
 	@echo "make docs      the documentation in out/docs"
+	@echo "make wheel     a wheel with the kernels' machine code in dist/"
 	@echo "make clean     remove everything built, except $(VENV)"
 	@echo "Variables: PYTHON=python3.12  VENV=$(VENV)  WORKERS=$(WORKERS)  PYTEST_ARGS='-k pendulum'"
 
@@ -65,8 +66,12 @@ gallery: $(VENV)/.full
 docs: $(VENV)/.full
 	$(PY) docs/build.py
 
+wheel: $(VENV)/.full
+	$(PY) tools/ship_kernels.py
+	$(PY) -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .
+
 clean:
-	rm -rf build dist out .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist out jourdain/native/shipped_objects .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find jourdain tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # What a user of plots needs: little to download, so that the first `make run` is short.

@@ -106,6 +106,19 @@ def dynamics(record: dict[str, Any]) -> str:
     return f"{conditions(record)}\n\n{table(header, rows)}"
 
 
+def best_peers(record: dict[str, Any]) -> str:
+    """Tree dynamics against the peers at their best; in brackets the faster peer's time over ours."""
+    rows, sizes = [], ("scalar", "16", "64", "256", "1024", "10000")
+    for robot in record["figures"]["robots"]:
+        for name, d in robot.items():
+            if isinstance(d, dict):
+                best = min(d["pinocchio"], d["casadi"])
+                ours = [f"{d[k]:.3f} (**{best / d[k]:.1f}×**)" for k in sizes]
+                rows.append([robot["robot"], name.replace("_", " "), f"{d['pinocchio']:.2f}", f"{d['casadi']:.3f}", *ours])
+    header = ["robot", "function", "Pinocchio C++", "CasADi's C", "scalar", *(f"batch of {k}" for k in sizes[1:])]
+    return f"{conditions(record)}\n\n{table(header, rows)}"
+
+
 def coman(record: dict[str, Any]) -> str:
     """Operation counts of the humanoid."""
     f = record["figures"]
@@ -255,7 +268,7 @@ def conserving_small(record: dict[str, Any]) -> str:
 
 
 SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {
-    "mechanisms": mechanisms, "dynamics": dynamics, "coman": coman, "start": start, "compile_time": compile_time,
+    "mechanisms": mechanisms, "dynamics": dynamics, "best_peers": best_peers, "coman": coman, "start": start, "compile_time": compile_time,
     "car": car, "stepper": stepper, "sweep": sweep, "conserving": conserving, "conserving_hinges": conserving_hinges,
     "conserving_small": conserving_small, "turns": turns,
 }  # fmt: skip

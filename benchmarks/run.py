@@ -16,7 +16,7 @@ from typing import Any
 
 #: Modules with a function ``run(quick) -> dict``.
 BENCHMARKS = (
-    "start", "stepper", "coman", "dynamics", "batches", "compile_time", "chain", "mechanisms", "turns", "car", "sweep", "gradients", "semi_recursive", "conserving", "conserving_hinges",
+    "start", "stepper", "coman", "dynamics", "best_peers", "batches", "compile_time", "chain", "mechanisms", "turns", "car", "sweep", "gradients", "design", "semi_recursive", "conserving", "conserving_hinges",
     "conserving_small",
 )  # fmt: skip
 RESULTS = Path(__file__).parent / "results"

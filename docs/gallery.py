@@ -151,12 +151,13 @@ def card(example: Example) -> str:
 def thumbnail(picture: Path, small: Path) -> None:
     """A small copy of a picture (the picture itself where Pillow is missing)."""
     try:
-        from PIL import Image
+        from PIL import Image, ImageOps
     except ImportError:
         shutil.copy(picture, small)
         return
     with Image.open(picture) as image:
-        image.convert("RGB").resize(THUMBNAIL).quantize(256, kmeans=3).save(small, optimize=True)
+        plain = image.convert("RGB")  # pictures of another shape keep it, on their own ground
+        ImageOps.pad(plain, THUMBNAIL, color=plain.getpixel((0, 0))).quantize(256, kmeans=3).save(small, optimize=True)
 
 
 def build(folder: Path, only: list[str], workers: int) -> list[str]:

@@ -39,8 +39,9 @@ if __name__ == "__main__":
             f"{name}: zeta {np.degrees(found.values['zeta']):.2f}°, turn {np.degrees(c['turn']):.4f}°, away {1e3 * c['away']:.4f} mm, active: {', '.join(found.active) or 'none'}"
         )
 
-    out = Path("hexapod-design")
-    out.mkdir(exist_ok=True)
-    hexapod_map(Hexapod("I", best.values["zeta"]), of="stiffness").plot(out / "stiffness.png")
-    hexapod_map(Hexapod("III", np.radians(34.1)), of="determinant").plot(out / "singular.png")
-    print(f"maps in {out}")
+    Path("out").mkdir(exist_ok=True)
+    hexapod_map(Hexapod("III", np.radians(34.1)), of="determinant").plot("out/hexapod_design_plot.png")
+    sol = hexapod_machine(Hexapod("I", best.values["zeta"]), force=(1000.0,) * 3).compile().simulate({}, t=4.0, outputs=200)
+    sol.save_picture("out/hexapod_design.png", t=3.0)
+    sol.save_page("out/hexapod_design.html", plots=[["turn"], ["away.x", "away.y", "away.z"]])
+    print("wrote out/hexapod_design.png, out/hexapod_design_plot.png and out/hexapod_design.html")

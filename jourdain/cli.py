@@ -174,7 +174,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 def verb(verbs: Any, name: str, run: Any, text: str) -> argparse.ArgumentParser:
     """A verb on a model with the options all of them share."""
-    p: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    p: argparse.ArgumentParser = verbs.add_parser(
+        name,
+        aliases=[american] if (american := name.replace("ise", "ize")) != name else [],
+        help=text,
+        description=text[0].upper() + text[1:] + ".",
+    )
     p.add_argument("model", metavar="MODEL", help="file or Python name of the model")
     p.add_argument("--base", choices=("free", "fixed"), help="URDF: does the root link fly? (default: fixed)")
     p.add_argument("--root", metavar="FOLDER", help="MJCF: the folder around all files of the model, where names lead out of its own")

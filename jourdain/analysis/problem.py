@@ -20,6 +20,7 @@ from .design.scalarised import FEASIBLE, Forms, violation
 from .design.search import Searched, Searches, Wanted, search
 from .design.space import Evaluated, Space, variables_of
 from .design.studied import Held, Linked, Scenarios, Studied
+from .design.together import Together
 from .workers import Failed, Workers, crew_for, results
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ STATIONARY = 1e-6
 class Problem:
     """Variables of an analysis, criteria to minimise, constraints to keep.
 
-    analysis: an analysis, or one in several scenarios (:class:`.Scenarios`).
+    analysis: an analysis, one in several scenarios (:class:`.Scenarios`), or several by name, ``{"bump": bump, "modes": modes}``: criteria then are called
+        "bump.comfort" and "modes.first".
     variables: names of parameters and initial values, with the bounds of the parameters; or names with bounds, ``{"c": (10, "5 kN s/m")}``, with choices,
         ``{"plies": range(3, 9), "bore": {0.02, 0.025, 0.04}}``, or with expressions of others, ``{"c_R": "0.8*c_F"}``.
     minimise: criteria by name, or one alone.
@@ -58,9 +60,11 @@ class Problem:
     """
 
     def __init__(
-        self, analysis: Analysis | Studied, variables: Sequence[str] | Mapping[str, Any], minimise: Any,
+        self, analysis: Analysis | Studied | Mapping[str, Any], variables: Sequence[str] | Mapping[str, Any], minimise: Any,
         subject_to: Mapping[str, Constraint] | None = None,
     ) -> None:  # fmt: skip
+        if isinstance(analysis, Mapping):
+            analysis = Together(analysis)
         laws = {n: x for n, x in variables.items() if isinstance(x, str)} if isinstance(variables, Mapping) else {}
         free = {n: x for n, x in variables.items() if n not in laws} if isinstance(variables, Mapping) else variables
         self.variables = variables_of(analysis, free)
@@ -118,6 +122,8 @@ class Problem:
                 best = self._best_of([(wanted, a)], solver, x, tolerance, limit, starts, crew)
         spent = {**best.evaluations, "runs": self.space.runs, "gradients": self.space.gradients}
         return replace(best, evaluations=spent, failed=tuple(e.message for e in self.space.failed))
+
+    optimize = optimise
 
     def _objective(
         self, form: str, weights: Mapping[str, float] | None, goals: Mapping[str, Any] | None, x: np.ndarray

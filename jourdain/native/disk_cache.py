@@ -43,6 +43,16 @@ def read_cache(key: str, suffix: str) -> bytes | None:
         data = _read(folder / key[:2] / f"{key}{suffix}")
     except (OSError, RuntimeError):  # RuntimeError: the user has no home folder
         return None
+    return opened(key, suffix, data)
+
+
+def sealed(key: str, suffix: str, data: bytes) -> bytes:
+    """An entry behind its digest."""
+    return _digest(key, suffix, data) + data
+
+
+def opened(key: str, suffix: str, data: bytes) -> bytes | None:
+    """The content of an entry; None if it is not whole as it was written under this name."""
     return data[_DIGEST:] if data[:_DIGEST] == _digest(key, suffix, data[_DIGEST:]) else None
 
 
@@ -104,7 +114,7 @@ def write_cache(key: str, suffix: str, data: bytes) -> None:
         handle, name = tempfile.mkstemp(prefix=_PART, dir=folder)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(_digest(key, suffix, data) + data)
+                file.write(sealed(key, suffix, data))
             os.replace(name, folder / f"{key}{suffix}")
         except OSError:
             os.unlink(name)

@@ -67,9 +67,12 @@ def lanes() -> int:
 
 
 @cache
-def _machine(level: int = 2) -> Any:
+def _machine(level: int = 2, family: str | None = None) -> Any:
+    """What code is made for: this very processor, or a family of processors."""
     llvm = _llvm()
     triple, cpu, features = host()
+    if family is not None:
+        cpu, features = family, ""
     target = llvm.Target.from_triple(triple)
     return target.create_target_machine(cpu=cpu, features=features, opt=level, reloc="pic", codemodel="small")
 
@@ -80,9 +83,17 @@ _LAYOUT = "all calls by address, blocks by name"
 
 def content_key(*parts: str | bytes) -> str:
     """Name of a cache entry: hash of the content, the CPU and the versions that produced it."""
-    llvm = _llvm()
+    return _hash(*host(), ".".join(map(str, _llvm().llvm_version_info)), _LAYOUT, *parts)
+
+
+def family_key(family: str, *parts: str | bytes) -> str:
+    """Name of code that serves a family of processors, whichever version produced it."""
+    return _hash(host()[0], family, _LAYOUT, *parts)
+
+
+def _hash(*parts: str | bytes) -> str:
     digest = hashlib.sha256()
-    for part in (*host(), ".".join(map(str, llvm.llvm_version_info)), _LAYOUT, *parts):
+    for part in parts:
         data = part.encode() if isinstance(part, str) else part
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()
@@ -151,22 +162,22 @@ def _emitted(text: str, level: int) -> bytes:
     return data
 
 
-def optimised(text: str) -> bytes:
+def optimised(text: str, family: str | None = None) -> bytes:
     """Object code of IR text after LLVM's passes: inlining, registers for variables, loops turned and vectorised."""
     with lock:
-        return _optimised(text)
+        return _optimised(text, _machine(2, family))
 
 
-def _optimised(text: str) -> bytes:
+def _optimised(text: str, machine: Any) -> bytes:
     llvm = _llvm()
     module = _module(text)
-    module.data_layout = str(_machine().target_data)
+    module.data_layout = str(machine.target_data)
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_unrolling = False  # twice the code for no speed in the short loops of kernels
-    builder = llvm.create_pass_builder(_machine(), options)
+    builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    data: bytes = _machine().emit_object(module)
+    data: bytes = machine.emit_object(module)
     return data
 
 

@@ -16,14 +16,16 @@ from typing import Any, NamedTuple
 from ..errors import InputError
 from ..symbolic.expr import LONG, PARAMETER, ZERO, Expr, halves
 from ..symbolic.function import Result, SymbolicFunction, hoisted, rows_of
-from ..symbolic.graph import topological
 from ..symbolic.tables import Table
 from . import bounds
 from .dot import dot_ir
 from .names import LIBRARY_ONE, LIBRARY_TWO, entry_name, is_parameters
+from .ordering import evaluation_order, half_of
 from .trigonometry import literal, sincos_ir
 
 CHUNK = 500
+#: In scalar code the sines and cosines of so many angles at most are found at once: two registers' lanes hide each other's waiting.
+SIDE_BY_SIDE = 8
 #: From so many constant zeros on an output array is cleared as a whole.
 MANY_ZEROS = 32
 
@@ -70,7 +72,12 @@ class ChunkWriter:
         self.values: dict[int, str] = {}
         self.pointers: dict[int, str] = {}
         self.n = 0
-        self.uses_sincos = self.uses_dot = False
+        self.uses_dot = False
+        #: Numbers of sines (with their cosines) that are found at once somewhere.
+        self.sincos: set[int] = set()
+        #: Angles of this chunk whose sines and cosines are not yet known, and sines and cosines that are.
+        self.angles: dict[int, Expr] = {}
+        self.turns: dict[int, tuple[str, str]] = {}
         #: Nodes of this function; a sine's cosine may exist in the graph for another function alone.
         self.wanted: set[int] = set()
 
@@ -171,16 +178,50 @@ class ChunkWriter:
         return self.emit(f"select {self.B} {test}, {self.T} {a}, {self.T} {b}")
 
     def define_sincos(self, e: Expr) -> None:
+        """Sine and cosine of an angle, twice another by those of this one; in scalar code those of other angles that are known, too, side by side
+        in a vector."""
         if e.id in self.values:
             return
-        self.uses_sincos = True
-        argument = e.args[0]
-        pair = f"{{{self.T}, {self.T}}}"
-        both = self.emit(f"call {pair} @jd_sincos_{self.lanes}({self.T} {self.value(argument)})")
-        for index, name in enumerate(("sin", "cos")):
-            twin = (argument._uses or {}).get(name)
+        angle = e.args[0]
+        self.angles.pop(angle.id, None)
+        half = half_of(angle)
+        if half is not None and half.id in self.turns:
+            return self.keep_turned(angle, *self.doubled(*self.turns[half.id]))
+        known = [a for a in self.angles.values() if (a.id in self.values or a.id in self.slots) and half_of(a) is None]
+        angles = [angle, *(known[: SIDE_BY_SIDE - 1] if self.lanes == 1 else ())]
+        if len(angles) == 1:
+            return self.keep_turned(angle, *self.turned(self.value(angle), self.lanes))
+        wide = SIDE_BY_SIDE // 2 if len(angles) <= SIDE_BY_SIDE // 2 else SIDE_BY_SIDE
+        T, x = f"<{wide} x double>", "poison"
+        for lane in range(wide):
+            x = self.emit(f"insertelement {T} {x}, double {self.value(angles[min(lane, len(angles) - 1)])}, i32 {lane}")
+        both = self.turned(x, wide)
+        for lane, a in enumerate(angles):
+            self.angles.pop(a.id, None)
+            sine, cosine = (self.emit(f"extractelement {T} {y}, i32 {lane}") for y in both)
+            self.keep_turned(a, sine, cosine)
+        return None
+
+    def doubled(self, s: str, c: str) -> tuple[str, str]:
+        """sin 2x = 2 s c and cos 2x = (c − s)(c + s)."""
+        T = self.T
+        difference, total = self.emit(f"fsub {T} {c}, {s}"), self.emit(f"fadd {T} {c}, {s}")
+        return self.emit(f"fmul {T} {self.emit(f'fadd {T} {s}, {s}')}, {c}"), self.emit(f"fmul {T} {difference}, {total}")
+
+    def turned(self, x: str, lanes: int) -> tuple[str, str]:
+        """Sines and cosines."""
+        self.sincos.add(lanes)
+        T = "double" if lanes == 1 else f"<{lanes} x double>"
+        both = self.emit(f"call {{{T}, {T}}} @jd_sincos_{lanes}({T} {x})")
+        sine, cosine = (self.emit(f"extractvalue {{{T}, {T}}} {both}, {i}") for i in range(2))
+        return sine, cosine
+
+    def keep_turned(self, angle: Expr, sine: str, cosine: str) -> None:
+        self.turns[angle.id] = sine, cosine
+        for name, value in (("sin", sine), ("cos", cosine)):
+            twin = (angle._uses or {}).get(name)
             if twin is not None and twin.id in self.wanted:
-                self.values[twin.id] = self.emit(f"extractvalue {pair} {both}, {index}")
+                self.values[twin.id] = value
 
     def by_library(self, op: str, args: list[str]) -> str:
         return self.lane_by_lane(f"@jd_{op}", args, "")
@@ -242,6 +283,7 @@ class ChunkWriter:
         self.clear([e for e in empty if not e.matrix])
         self.set(constants[:CHUNK])
         for number in sorted(groups):
+            self.angles = {e.args[0].id: e.args[0] for e in groups[number] if e.op in ("sin", "cos")}
             for e in groups[number]:
                 if e.id not in self.values:
                     self.define(e)
@@ -324,7 +366,7 @@ class ChunkWriter:
         return chunk_of, last_use
 
     def begin(self) -> None:
-        self.lines, self.values, self.pointers = [], {}, {}
+        self.lines, self.values, self.pointers, self.turns = [], {}, {}, {}
 
     def end(self) -> None:
         body, number = "\n".join(self.lines), len(self.chunks)
@@ -366,39 +408,6 @@ class Empty(NamedTuple):
 def _empty(pointer: int, result: Result) -> Empty | None:
     zeros = [j for j, e in enumerate(result.expressions) if e is ZERO]
     return Empty(pointer, zeros[0], zeros[-1], len(result.shape) > 1) if len(zeros) >= MANY_ZEROS else None
-
-
-def _evaluation_order(outputs: Sequence[Expr], leaf: set[int]) -> list[Expr]:
-    """Nodes to compute in the order they were made (a formalism works link by link, which keeps operands near); sines and
-    cosines of inputs come first, where no register waits for them."""
-    order = sorted((e for e in topological_until(outputs, leaf) if e.args and e.id not in leaf), key=lambda e: e.id)
-    early = [e for e in order if e.op in ("sin", "cos") and (not e.args[0].args or e.args[0].id in leaf)]
-    if not early:
-        return order
-    chosen = {e.id for e in early}
-    return early + [e for e in order if e.id not in chosen]
-
-
-def topological_until(outputs: Sequence[Expr], leaf: set[int]) -> list[Expr]:
-    """Topological order that does not look below the nodes in ``leaf``."""
-    if not leaf:
-        return topological(outputs)
-    order: list[Expr] = []
-    seen: set[int] = set()
-    for root in outputs:
-        stack: list[tuple[Expr, bool]] = [(root, False)]
-        while stack:
-            e, done = stack.pop()
-            if done:
-                order.append(e)
-                continue
-            if e.id in seen:
-                continue
-            seen.add(e.id)
-            stack.append((e, True))
-            if e.id not in leaf:
-                stack.extend((a, False) for a in reversed(e.args) if a.id not in seen)
-    return order
 
 
 def main_ir(f: SymbolicFunction, lanes: int = 1) -> ModuleText:
@@ -451,7 +460,7 @@ def _module(
     empty: Sequence[Empty] = (),
 ) -> ModuleText:
     """``sizes`` are those of the arrays of the arguments; the workspace follows them; ``rows`` are laid out for dot products."""
-    order = _evaluation_order([e for e, _ in places], leaf)
+    order = evaluation_order([e for e, _ in places], leaf)
     computed = {e.id for e in order}
     stores: dict[int, list[Slot]] = {}
     constants: list[tuple[float, Slot]] = []
@@ -467,8 +476,8 @@ def _module(
     parts = [writer.write(order, stores, constants, copies, empty)]
     if writer.used is not None:
         bounds.check_offsets(name, {**sizes, len(sizes): len(writer.work)}, writer.used)
-    if writer.uses_sincos:
-        parts.extend(sincos_ir(n, "#1") for n in sorted({1, lanes}))
+    if writer.sincos:
+        parts.extend(sincos_ir(n, "#1") for n in sorted({1, *writer.sincos}))
     if writer.uses_dot:
         parts.append(dot_ir(lanes))
     parts.extend(_table_ir(t) for t in writer.tables.values())

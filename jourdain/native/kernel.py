@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import bounds, engine, sources
+from . import bounds, engine, shipped, sources
 from .kernel_source import Source
 from .kernel_types import BOOL, COMPLEX, INT, NOTHING, Group, KernelError, Type, View, type_of
 from .record import Record, Rows, Table, reference
@@ -89,29 +89,46 @@ class Kernel:
         return ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_ssize_t)(self.address)
 
 
-def _object(f: Source, types: tuple[Type, ...], entry: Callable[[Module, Source, tuple[Type, ...]], Type]) -> bytes:
-    """Object code of a function and all that it calls, with its entry point."""
-    where = f"{f.name}:{f.python.__code__.co_firstlineno}"
-    made_of = sources.digest(f)
-    key = engine.content_key(
-        "checked kernel" if bounds.checked() else "kernel",
-        entry.__name__,
-        where,
-        repr(types),
-        repr(f.around),
-        made_of or b"",
-        "".join(linecache.getlines(f.file)),
-    )
-    found = None if made_of is None else engine.kept_object(key)
-    if found is None:
-        from .kernel_writer import Module
+Entry = Callable[["Module", Source, tuple[Type, ...]], Type]
 
-        module = Module()
-        entry(module, f, types)
-        found = engine.optimised(module.text)
-        if made_of is not None:
-            engine.write_cache(key, ".o", found)
+
+def _object(f: Source, types: tuple[Type, ...], entry: Entry) -> bytes:
+    """Object code of a function and all that it calls, with its entry point."""
+    made_of = sources.digest(f)
+    if made_of is None:
+        return _made(f, types, entry)
+    parts = _parts(f, types, entry, made_of)
+    key = engine.content_key(*parts)
+    found = engine.kept_object(key) or shipped.find(*parts)
+    if found is None:
+        found = _made(f, types, entry)
+        engine.write_cache(key, ".o", found)
     return found
+
+
+def _parts(f: Source, types: tuple[Type, ...], entry: Entry, made_of: bytes) -> tuple[str | bytes, ...]:
+    """All that decides how object code looks, besides processor and compiler."""
+    where = f"{f.name}:{f.python.__code__.co_firstlineno}"
+    checked = "checked kernel" if bounds.checked() else "kernel"
+    return checked, entry.__name__, where, repr(types), repr(f.around), made_of, "".join(linecache.getlines(f.file))
+
+
+def _made(f: Source, types: tuple[Type, ...], entry: Entry, family: str | None = None) -> bytes:
+    from .kernel_writer import Module
+
+    module = Module()
+    entry(module, f, types)
+    return engine.optimised(module.text, family)
+
+
+def ship(k: Kernel, family: str) -> int:
+    """Compiles a kernel for a family of processors and adds it to what comes with the package; its size in bytes."""
+    made_of = sources.digest(k.source)
+    if made_of is None:
+        raise KernelError(f"{k.source.file} was edited after this process began")
+    data = _made(k.source, (INT,), _kernel_entry, family)
+    shipped.put(family, data, *_parts(k.source, (INT,), _kernel_entry, made_of))
+    return len(data)
 
 
 def _kernel_entry(module: Module, f: Source, types: tuple[Type, ...]) -> Type:

@@ -216,22 +216,36 @@ def passed_over(events: Sequence[Event], trajectory: Trajectory) -> str:
     s = trajectory.segments
     if s is None or not events or not len(s.start):
         return ""
-    for k in sorted({(len(s.start) - 1) * i // (LOOKS - 1) for i in range(LOOKS)}):
-        times = s.start[k] + (s.end[k] - s.start[k]) * np.array(INSIDE)
-        x = np.ascontiguousarray(trajectory.at(times))
-        for event in events:
-            if any(e.name == event.name and times[0] <= e.t <= times[-1] for e in trajectory.events):
-                continue
-            values = np.zeros((len(times), event.size))
-            if any(event.guard(float(t), row, value) for t, row, value in zip(times, x, values, strict=True)):
-                continue
-            side = np.sign(values)
-            if ((side[0] == side[-1]) & (side[0] != 0) & (side[1:-1] == -side[0]).any(axis=0)).any():
-                return (
-                    f"event '{event.name}' was passed over: its guard changes its sign there and back within the step at t = {times[0]:.6g} s; "
-                    f"give max_step= (the step was {times[-1] - times[0]:.3g} s)"
-                )
-    return ""
+    from ..solvers.rows import at_rows
+
+    looks = sorted({(len(s.start) - 1) * i // (LOOKS - 1) for i in range(LOOKS)})
+    start, end = s.start[looks], s.end[looks]
+    times = start[:, None] + (end - start)[:, None] * np.array(INSIDE)
+    x = np.ascontiguousarray(trajectory.at(times.ravel()))
+    flat, width = np.ascontiguousarray(times.ravel()), len(INSIDE)
+    first: tuple[int, str] | None = None
+    for event in events:
+        values = np.zeros((len(flat), event.size))
+        if at_rows(event.guard, flat, x, values):  # somewhere it cannot be asked: such steps are left out
+            for k in range(len(looks)):
+                part = slice(k * width, (k + 1) * width)
+                if at_rows(event.guard, flat[part].copy(), x[part].copy(), found := np.zeros((width, event.size))):
+                    found[:] = 0.0
+                values[part] = found
+        side = np.sign(values).reshape(len(looks), width, -1)
+        passed = ((side[:, 0] == side[:, -1]) & (side[:, 0] != 0) & (side[:, 1:-1] == -side[:, :1]).any(axis=1)).any(axis=1)
+        happened = [e.t for e in trajectory.events if e.name == event.name]
+        for k in np.flatnonzero(passed).tolist():
+            if not any(times[k, 0] <= t <= times[k, -1] for t in happened):
+                first = (k, event.name) if first is None or k < first[0] else first
+                break
+    if first is None:
+        return ""
+    k, name = first
+    return (
+        f"event '{name}' was passed over: its guard changes its sign there and back within the step at t = {times[k, 0]:.6g} s; "
+        f"give max_step= (the step was {times[k, -1] - times[k, 0]:.3g} s)"
+    )
 
 
 def conservative(system: Compiled) -> bool:

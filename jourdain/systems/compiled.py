@@ -186,6 +186,13 @@ class Compiled(Shown, ABC):
         """The equations behind a function of the joint coordinates."""
         return self.reference.symbolic(name, **options)
 
+    def to_casadi(self, name: str = "state_derivative", **options: Any) -> Any:
+        """A function of the joint coordinates as a ``casadi.Function``, parameters among its inputs: "state_derivative" is ẋ(t, x, u, p) of a tree, and of loops there are
+        "mass_matrix", "applied_forces", "constraints", "descriptor" and all others of :meth:`symbolic`."""
+        from ..symbolic.casadi_bridge import to_casadi
+
+        return to_casadi(self.symbolic(name, **options))
+
     def function(self, name: str, **options: Any) -> Function:
         """A compiled function of the joint coordinates by name: "inverse_dynamics", "mass_matrix", "frame" …"""
         return self.reference.function(name, **options)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..analysis.criteria import Constraint, Criterion
     from ..analysis.equilibrium import Equilibrium
     from ..analysis.identification.fit import Fit
+    from ..analysis.identification.inertia import Excitation, InertiaFit
     from ..analysis.inverse_dynamics import ActuatorForces, StaticForces
     from ..analysis.inverse_kinematics import Pose
     from ..analysis.kinematics import Motion
@@ -175,7 +176,7 @@ class System(Compiled):
 
         method: "auto" by default, which is "dopri5" and takes turns with "radau" as stiffness comes and goes; "euler", "heun", "rk4", "bs32", "dop853", "adams", "semi-implicit-euler", "velocity-verlet"; stiff:
             "radau", "rosenbrock", with a fixed step and constant cost "rosenbrock2", "linearly-implicit-euler"; on the
-            differential-algebraic equations of trees: "generalized-alpha", "hht", "newmark", "trapezoidal"; with contacts "moreau" (needs a step);
+            differential-algebraic equations of trees: "generalized-alpha", "hht", "newmark", "trapezoidal"; with contacts "moreau" and "nonsmooth-generalized-alpha" (need a step);
             in descriptors and semi-recursive systems "augmented-lagrangian"; in directors "energy-momentum" (default), "variational",
             "midpoint", "trapezoidal", "backward-euler", "newmark", "hht", "generalized-alpha".
         rtol, atol: relative and absolute error allowed in a step (1e-8, 1e-10; directors: 1e-5, 1e-7 with ``adaptive``).
@@ -441,6 +442,20 @@ class System(Compiled):
         from ..analysis.continuation import equilibria
 
         return equilibria(self.reference, parameter, span, x0, step, points, exchange, equations, kind, inputs, unknowns)
+
+    @verb
+    def identify_inertia(self, motion: Any, forces: Any, consistent: bool = True, times: Any = None) -> InertiaFit:
+        """Masses, centres and inertias from forces along a motion; see :func:`jourdain.analysis.identification.inertia.identify_inertia`."""
+        from ..analysis.identification.inertia import identify_inertia
+
+        return identify_inertia(self.reference, motion, forces, consistent, times)
+
+    @verb
+    def excitation(self, limits: Mapping[str, Any], period: float | str = 4.0, harmonics: int = 3, **options: Any) -> Excitation:
+        """A motion that tells inertial parameters apart; see :func:`jourdain.analysis.identification.inertia.excitation`."""
+        from ..analysis.identification.inertia import excitation
+
+        return excitation(self.reference, limits, period, harmonics, **options)
 
     @verb
     def inverse_dynamics_along(

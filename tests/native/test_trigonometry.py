@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 from typing import Any
 
@@ -177,3 +178,27 @@ def _pair(cache: list[Any] = []) -> Any:  # noqa: B006
         (x,) = positions(1)
         cache.append(compiled({"q": [x]}, {"y": [S.sin(x), S.cos(x)]}, "pair"))
     return cache[0]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7, 9])
+def test_angles_side_by_side(count: int) -> None:
+    """Sines and cosines of inputs, of their sums and of twice an angle, single and as a batch, near and far."""
+    q = positions(count)
+    angles = [*q, *(a + b for a, b in itertools.pairwise(q)), *(2 * a for a in q)]
+    f = compiled({"q": q}, {"y": [g(a) for a in angles for g in (S.sin, S.cos)]})
+    rng = np.random.default_rng(count)
+    points = rng.uniform(-10.0, 10.0, (50, count))
+    points[3, 0], points[4, -1], points[5, 0] = 1e7, -3e8, 0.0
+    x = np.concatenate([points, points[:, :-1] + points[:, 1:], 2 * points], axis=1)
+    single = np.array([f(p) for p in points])
+    np.testing.assert_array_equal(single.view(np.uint64), f(points).view(np.uint64))
+    np.testing.assert_allclose(single, np.stack([np.sin(x), np.cos(x)], axis=2).reshape(50, -1), rtol=0, atol=5e-16)
+
+
+@pytest.mark.parametrize("count", [600, 1300])
+def test_twice_an_angle_in_another_chunk(count: int) -> None:
+    """Cosines of x and of 2 x whose code stands far apart."""
+    q = positions(count)
+    f = compiled({"q": q}, {"y": [*map(S.cos, q), *(S.sin(2 * a) * S.cos(2 * a) for a in q)]})
+    x = np.random.default_rng(1).uniform(-3.0, 3.0, count)
+    np.testing.assert_allclose(f(x), np.r_[np.cos(x), np.sin(2 * x) * np.cos(2 * x)], rtol=0, atol=5e-16)

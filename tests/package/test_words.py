@@ -156,6 +156,7 @@ def test_american_spellings() -> None:
     assert jd.cylinder(0.1, 1.0, color="#112233").colour == "#112233"
     s = pendulum().compile()
     assert (s.linearize().A == s.linearise().A).all()
+    assert jd.Problem.optimize is jd.Problem.optimise
 
 
 def test_what_is_public_is_listed_and_nothing_else() -> None:

@@ -62,7 +62,7 @@ class Optimum(Shown):
         parameters = {name: x for kind, name, x in own if kind == "parameter"}
         if not parameters:
             raise InputError("the design has initial values only; give them to the analysis: analysis.run(best.values)")
-        analysis.system.set_parameters(**parameters)
+        getattr(analysis, "set_parameters", analysis.system.set_parameters)(**parameters)
 
     def run(self) -> Any:
         """The result of the analysis at this design."""
@@ -71,7 +71,8 @@ class Optimum(Shown):
     def __str__(self) -> str:
         state = "optimum" if self.converged and self.feasible else "infeasible design" if not self.feasible else "not converged"
         spent = ", ".join(f"{n} {what}" for what, n in self.evaluations.items())
-        lines = [f"{self.problem.analysis.system.model.name}: {state} ({self.method}; {spent}; KKT residual {self.kkt:.1e})"]
+        residual = f"; KKT residual {self.kkt:.1e}" if self.kkt == self.kkt else ""  # not known for every objective
+        lines = [f"{self.problem.analysis.system.model.name}: {state} ({self.method}; {spent}{residual})"]
         width = max(len(n) for n in (*self.values, *self.criteria, *self.constraints))
         for name, x in self.values.items():
             at = f"  at its bound, multiplier {self.multipliers[name]:.4g}" if name in self.multipliers else ""

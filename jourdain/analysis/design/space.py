@@ -69,7 +69,8 @@ def _variable(analysis: Analysis | Studied, name: str, pair: Any) -> Variable:
     kind, own = analysis.variable(name)
     unit, known = analysis._unit(own) or "", FREE
     if kind == "parameter":
-        parameter = analysis.system.model.parameter_set[own]
+        owner = getattr(analysis, "owner_of", lambda _: analysis)(name)
+        parameter = owner.system.model.parameter_set[own]
         unit, known = parameter.unit, parameter.bounds
     if isinstance(pair, (range, set, frozenset)):
         values = tuple(sorted({number(x, f"variable '{name}': choice", unit or None) for x in pair}))

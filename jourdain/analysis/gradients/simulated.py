@@ -422,7 +422,9 @@ class Simulated:
             at = self._piece_of(item)
             if at is not None:
                 matrix[i] += times[at]
-        return self.results(total, values), matrix
+        found = self.results(total, values)
+        self._tell_norms(found)
+        return found, matrix
 
     def _symbol_changes(self) -> np.ndarray:
         """Which symbol each variable changes (variables × symbols)."""
@@ -518,7 +520,20 @@ class Simulated:
                     matrix[i] *= item.slopes(float(total[item.integrand]), values[i], T)[0]
         found = self.results(total, values)
         self._look_at_growth(largest, found)
+        self._tell_norms(found)
         return found, matrix
+
+    def _tell_norms(self, found: Mapping[str, float]) -> None:
+        """Says how far norms are from the largest values that they stand for."""
+        for item in self.primitives.items:
+            power = item.criterion.options.get("smooth")
+            if item.criterion.kind == "largest" and power and self.blocks is None:
+                peak = float(np.abs(self.motion.read(item.name, np.unique(self.t))).max())
+                if peak > 0.0:
+                    gap = 1.0 - found[item.name] / peak
+                    self.notes.append(
+                        f"'{item.name}': the norm of power {power:g} is {found[item.name]:.6g}, {gap:.1%} below the largest value {peak:.6g} at the steps"
+                    )
 
     def _look_at_growth(self, largest: np.ndarray, found: Mapping[str, float]) -> None:
         """Tells of criteria that change by far more than themselves with the whole of a state on the way."""

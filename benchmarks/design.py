@@ -1,0 +1,288 @@
+"""Design: gradients and studies against their goals, and against CasADi with CVODES and Diffrax where these are installed.
+
+    python -m benchmarks.run design [--quick]
+
+Processor time, smallest of several rounds in turns, all in one run.  The half car has 16 parameters and runs for 3 s; errors are those of the gradient against a run at 1e-12.
+"""
+
+from __future__ import annotations
+
+import time
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from .gradients import least
+
+#: Goals by the name of a line.
+GOALS = {
+    "car with loops, adjoint / simulation": 5.0, "vehicle, 8 directions / simulation": 4.0, "CasADi + CVODES / ours": -30.0, "Diffrax / ours": -10.0,
+    "exponent over steps": 1.05, "exponent over bodies": 1.1, "map of 41 x 41 stiffnesses, s": 0.1, "million steps in 64 MB, growth MB": 96.0,
+}  # fmt: skip
+COMFORT = "body.z_acc^2"
+#: Largest step of the peers, s: at rest they would step over the bump, which our runs do not, whose steps end at its edges.
+LONGEST = 0.02
+
+
+def _half_car() -> tuple[Any, Any, list[str]]:
+    import jourdain as jd
+    from jourdain.library import half_car
+
+    m = half_car()
+    s = m.compile()
+    wrt = [n for n in s.parameters if not n.startswith("gravity")]
+    return s, {"comfort": jd.criteria.integral(COMFORT)}, wrt
+
+
+def ours(rounds: int) -> dict[str, float]:
+    """Simulation and adjoint gradient of the half car at 1e-6, and its error."""
+    import jourdain as jd
+
+    s, criteria, wrt = _half_car()
+    run = jd.Analysis(s, "simulate", {}, t=3.0, method="dopri5")
+    exact = jd.Analysis(s, "simulate", {}, t=3.0, method="dop853", rtol=1e-12, atol=1e-14, max_step=2e-3).gradient(
+        criteria, wrt, method="adjoint"
+    )
+    g = run.gradient(criteria, wrt, method="adjoint")
+    alone, whole = least([lambda: s.simulate({}, t=3.0, method="dopri5"), lambda: run.gradient(criteria, wrt, method="adjoint")], rounds)
+    return {
+        "simulation": alone,
+        "gradient": whole,
+        "error": _error(g.matrix[0], exact.matrix[0]),
+        "exact": exact.matrix[0].tolist(),
+        "names": wrt,
+    }  # type: ignore[dict-item]
+
+
+def at_error(mine: dict[str, Any], error: float, rounds: int) -> tuple[float, float]:
+    """Seconds of our gradient at the loosest tolerance whose error is not larger than another's, and that error."""
+    import jourdain as jd
+
+    s, criteria, wrt = _half_car()
+    for rtol in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8):
+        run = jd.Analysis(s, "simulate", {}, t=3.0, method="dopri5", rtol=rtol, atol=1e-3 * rtol)
+        own = _error(run.gradient(criteria, wrt, method="adjoint").matrix[0], np.array(mine["exact"]))
+        if own <= error:
+            break
+    return least([lambda: run.gradient(criteria, wrt, method="adjoint")], rounds)[0], own
+
+
+def _error(found: Any, exact: Any) -> float:
+    return float(np.max(np.abs(np.asarray(found) - exact)) / np.max(np.abs(exact)))
+
+
+def _equations(p: Any, x: Any, t: Any, f: Any) -> tuple[list[Any], Any]:
+    """Rates of the half car and its integrand, in the functions ``f`` (sin, where) of a library."""
+    z, th, z1, z2, dz, dth, dz1, dz2 = x
+    a, b = p["front"], p["rear"]
+
+    def road(t0: Any) -> Any:
+        s = (t - t0) * p["speed"] / p["length"]
+        return f.where((s > 0) & (s < 1) if f.name != "casadi" else f.both(s), p["height"] * f.sin(np.pi * s), 0.0 * s)
+
+    F1 = p["spring1"] * (z - a * th - z1) + p["damper1"] * (dz - a * dth - dz1)
+    F2 = p["spring2"] * (z + b * th - z2) + p["damper2"] * (dz + b * dth - dz2)
+    az = -(F1 + F2) / p["body"]
+    rates = [dz, dth, dz1, dz2, az, (a * F1 - b * F2) / p["inertia"]]
+    t1 = p["start"]
+    rates += [(F1 + p["tyre1"] * (road(t1) - z1)) / p["wheel1"], (F2 + p["tyre2"] * (road(t1 + (a + b) / p["speed"]) - z2)) / p["wheel2"]]
+    return rates, az * az
+
+
+def casadi(mine: dict[str, Any], values: dict[str, float], rounds: int) -> dict[str, float]:
+    """The same by CasADi with CVODES: adjoint gradient."""
+    import casadi as ca
+
+    class Functions:
+        name = "casadi"
+        sin, where = staticmethod(ca.sin), staticmethod(ca.if_else)
+
+        @staticmethod
+        def both(s: Any) -> Any:
+            return ca.logic_and(s > 0, s < 1)
+
+    names = mine["names"]
+    x, q, t = ca.SX.sym("x", 8), ca.SX.sym("p", len(names)), ca.SX.sym("t")
+    rates, integrand = _equations({n: q[i] for i, n in enumerate(names)}, [x[i] for i in range(8)], t, Functions)
+    dae = {"x": x, "p": q, "t": t, "ode": ca.vertcat(*rates), "quad": integrand}
+    F = ca.integrator(
+        "F",
+        "cvodes",
+        dae,
+        0.0,
+        3.0,
+        {"abstol": 1e-9, "reltol": 1e-6, "quad_err_con": True, "max_num_steps": 10**6, "max_step_size": LONGEST},
+    )
+    P = ca.MX.sym("p", len(names))
+    out = F(x0=np.zeros(8), p=P)["qf"]
+    G = ca.Function("G", [P], [out, ca.gradient(out, P)])
+    given = np.array([values[n] for n in names])
+    alone, whole = least([lambda: F(x0=np.zeros(8), p=given), lambda: G(given)], rounds)
+    return {"simulation": alone, "gradient": whole, "error": _error(np.array(G(given)[1]).ravel(), np.array(mine["exact"]))}
+
+
+def diffrax(mine: dict[str, Any], values: dict[str, float], rounds: int) -> dict[str, float]:
+    """The same by Diffrax (dopri5, double precision, checkpointed adjoint), its compilation apart."""
+    import jax
+    import jax.numpy as jnp
+    from diffrax import ODETerm, PIDController, SaveAt, Tsit5, diffeqsolve
+
+    jax.config.update("jax_enable_x64", True)
+
+    class Functions:
+        name = "jax"
+        sin, where = staticmethod(jnp.sin), staticmethod(jnp.where)
+
+    names = mine["names"]
+
+    def comfort(p: Any) -> Any:
+        def rate(t: Any, x: Any, _: Any) -> Any:
+            rates, integrand = _equations({n: p[i] for i, n in enumerate(names)}, [x[i] for i in range(8)], t, Functions)
+            return jnp.stack([*rates, integrand])
+
+        control = PIDController(rtol=1e-6, atol=1e-9, dtmax=LONGEST)
+        return diffeqsolve(
+            ODETerm(rate), Tsit5(), 0.0, 3.0, 1e-3, jnp.zeros(9), stepsize_controller=control, saveat=SaveAt(t1=True), max_steps=16384
+        ).ys[0, 8]
+
+    value, slope = jax.jit(comfort), jax.jit(jax.value_and_grad(comfort))
+    given = jnp.array([values[n] for n in names])
+    begun = time.process_time()
+    g = np.asarray(slope(given)[1])
+    compiled = time.process_time() - begun
+    alone, whole = least([lambda: value(given).block_until_ready(), lambda: slope(given)[1].block_until_ready()], rounds)
+    return {"simulation": alone, "gradient": whole, "error": _error(g, np.array(mine["exact"])), "compilation": compiled}
+
+
+def car(rounds: int) -> dict[str, float]:
+    """The 3-D car with closed loops and Magic Formula tyres, by 16 of its parameters."""
+    import jourdain as jd
+    from jourdain.library import car as cars
+
+    from .car import lane_change
+
+    s = cars.car(lane_change, cruise=True).compile()
+    x = s.assemble({}, velocities=cars.rolling(25.0))
+    run = jd.Analysis(s, "simulate", x, t=5.0, method="dopri5")
+    criteria, wrt = {"sway": jd.criteria.integral("chassis.y_rate^2")}, list(s.parameters)[:16]
+    alone, whole = least([lambda: s.simulate(x, t=5.0, method="dopri5"), lambda: run.gradient(criteria, wrt, method="adjoint")], rounds)
+    return {"simulation": alone, "gradient": whole, "ratio": whole / alone}
+
+
+def directions(rounds: int) -> float:
+    """Forward, 8 directions, over a simulation of the plane vehicle."""
+    import jourdain as jd
+
+    from .gradients import DESIGN, vehicle
+
+    s = vehicle(2).compile()
+    run = jd.Analysis(s, "simulate", {}, t=8.0)
+    criteria = {"comfort": jd.criteria.integral("t^2*driver.acceleration.z^2")}
+    alone, whole = least(
+        [lambda: s.simulate({}, t=8.0), lambda: run.gradient(criteria, [*DESIGN, "extra0", "extra1"], method="forward")], rounds
+    )
+    return whole / alone
+
+
+def exponents(rounds: int) -> tuple[float, float]:
+    """Of the cost of an adjoint gradient over steps and over bodies."""
+    import jourdain as jd
+    from jourdain.library import plane_vehicle
+
+    bump = {t: jd.Analysis(plane_vehicle(active=100.0).compile(), "simulate", {}, t=t, max_step=2e-3) for t in (2.0, 16.0)}
+    criteria = {"comfort": jd.criteria.integral("t^2*driver.acceleration.z^2")}
+    cost = least([lambda a=a: a.gradient(criteria, ["d_F", "c_F"], method="adjoint") for a in bump.values()], rounds)
+    rows = {n: jd.Analysis(row(n).compile(), "simulate", {"x0": 1.0}, t=2.0, method="dopri5", max_step=5e-3) for n in (8, 64)}
+    more = least(
+        [lambda a=a: a.gradient({"e": jd.criteria.integral("x0.displacement^2")}, ["k", "c"], method="adjoint") for a in rows.values()],
+        rounds,
+    )
+    return float(np.log(cost[1] / cost[0]) / np.log(8.0)), float(np.log(more[1] / more[0]) / np.log(8.0))
+
+
+def row(n: int) -> Any:
+    """Masses in a row, joined by springs and dampers."""
+    import jourdain as jd
+
+    m = jd.Model("row", gravity=(0, 0, 0))
+    k, c = m.parameter("k", 100.0), m.parameter("c", 0.1)
+    joints = [m.prismatic(f"x{i}", m.ground, m.body(f"b{i}", mass=1.0), axis="x") for i in range(n)]
+    for i, j in enumerate(joints):
+        near = [joints[q] for q in (i - 1, i + 1) if 0 <= q < n]
+        m.force(j, sum((k * (o.position - j.position) for o in near), -k * j.position - c * j.velocity))
+    return m
+
+
+def long_run() -> dict[str, float]:
+    """A gradient of a million steps of 100 states within 64 MB: seconds, growth of the process, and its time against the same steps all kept (a tenth of them)."""
+    import resource
+
+    import jourdain as jd
+
+    s, h = row(50).compile(), 1e-3
+    criteria = {"e": jd.criteria.integral("x0.displacement^2")}
+
+    def plan(steps: int) -> Any:
+        return jd.Analysis(s, "simulate", {"x0": 1.0}, t=steps * h, method="dopri5", max_step=h, max_steps=10**8)
+
+    first = plan(5000)
+    for memory in ("2 MB", "1 GB"):
+        first.gradient(criteria, ["k", "c"], method="adjoint", memory=memory)
+    found = {}
+    for name, steps, memory in (("blocks", 10**6, "64 MB"), ("kept", 10**5, "10 GB")):
+        a = plan(steps)
+        a._own = first._own
+        before, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+        a.gradient(criteria, ["k", "c"], method="adjoint", memory=memory)
+        found |= {
+            f"{name} s": time.process_time() - begun,
+            f"{name} MB": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024,
+        }
+    return found
+
+
+def stiffness_map(rounds: int) -> float:
+    """Seconds for a map of 41 × 41 least principal stiffnesses."""
+    from jourdain.library import Hexapod, hexapod_map
+
+    return least([lambda: hexapod_map(Hexapod("I", 1.44))], rounds)[0]
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """All lines against their goals."""
+    rounds = 3 if quick else 9
+    found: dict[str, Any] = {"million steps": long_run()}
+    lines = {"million steps in 64 MB, growth MB": found["million steps"]["blocks MB"], "million steps in 64 MB / all kept": found["million steps"]["blocks s"] / (10 * found["million steps"]["kept s"])}  # fmt: skip
+    mine = found["half car"] = ours(rounds)
+    lines |= {
+        "half car, simulation ms": 1e3 * mine["simulation"],
+        "half car, gradient ms": 1e3 * mine["gradient"],
+        "half car, error": mine["error"],
+    }
+    values = _half_car()[0].parameters
+    for name, peer, module in (("CasADi + CVODES", casadi, "casadi"), ("Diffrax", diffrax, "diffrax")):
+        if find_spec(module) is None:
+            print(f"{name} is not installed")
+            continue
+        other = found[name] = peer(mine, values, rounds)
+        spent, error = at_error(mine, other["error"], rounds)
+        lines |= {f"{name}, gradient ms": 1e3 * other["gradient"], f"{name}, error": other["error"]}
+        lines |= {f"ours with error {error:.1e}, ms": 1e3 * spent, f"{name} / ours": other["gradient"] / spent}
+    found["car"] = car(rounds)
+    lines["car with loops, adjoint / simulation"] = found["car"]["ratio"]
+    lines["vehicle, 8 directions / simulation"] = directions(rounds)
+    lines["exponent over steps"], lines["exponent over bodies"] = exponents(rounds)
+    lines["map of 41 x 41 stiffnesses, s"] = stiffness_map(rounds)
+    for name, x in lines.items():
+        goal = GOALS.get(name)
+        told = (
+            ""
+            if goal is None
+            else f"  goal {'at least' if goal < 0 else 'at most'} {abs(goal):g}: {'met' if (x >= -goal if goal < 0 else x <= goal) else 'missed'}"
+        )
+        print(f"{name:<42} {x:10.4g}{told}")
+    return found | {"lines": lines}
+
+
+__all__ = ["run"]
