@@ -6,6 +6,7 @@ What they declare in symbols is what tests compare; the engine's tables need the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,10 @@ class VectorElement(Element):
         """1 for vectors that shift with the element as a whole, 0 for directors."""
         d, carried = self.dimension, self.bodies * (self.dimension + 1)
         return np.array([1.0, *[0.0] * d] * self.bodies + [1.0] * (self.vectors - carried))
+
+    def kernels(self, evaluation: str, reduced: Mapping[str, Reduction], projected: bool) -> Any:
+        """Native loops of an element that has a memory of its own; those of a type are kept for all its instances."""
+        return None
 
     @property
     def viscous(self) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..model.bending import flexible_bodies, refuse_flexible, refuse_sliders
-from ..model.contact_methods import refuse_contacts, touches
+from ..model.contact_methods import refuse_contacts
 from .system import System
 
 if TYPE_CHECKING:
@@ -54,8 +54,6 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
     if formulation == "directors" and isinstance(model, System) and hasattr(model, "parts"):
         return model  # compiled with its elements
     described = model.model if isinstance(model, System) else model
-    if formulation == "directors" and touches(described):
-        refuse_contacts(described, "formulation 'directors'", "use 'recursive'")
     if formulation == "semi-recursive":
         refuse_contacts(described, f"formulation '{formulation}'", "use 'recursive'", rigid_only=True)
     if formulation == "directors" and not isinstance(model, System) and flexible_bodies(model):

@@ -54,8 +54,8 @@ def exact(law: str) -> jd.Solution:
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_every_way_gives_the_same_motion_or_refuses(way: Way, law: str) -> None:
     m = four_bar_on_a_block(LAWS[law]())
-    if way.formulation == "directors" or "augmented-lagrangian" in str(way):
-        with pytest.raises(InputError, match="knows no contacts, but|takes inputs as numbers"):
+    if "augmented-lagrangian" in str(way):
+        with pytest.raises(InputError, match="takes inputs as numbers"):
             s = m.compile(formulation=way.formulation, **way.compiled)
             s.simulate(start(s), 0.48, **way.run)
         return

@@ -146,14 +146,12 @@ def _select(m: Any, h: float, v: Any, free: Any) -> None:
     kept = m.impacts.acting = 0
     for k in range(s.count):
         before, after = contact_velocity(s, parts, k, 0, v), contact_velocity(s, parts, k, 0, free)
-        law, gap, e = s.law[k], s.gap[k], restitution(m.impacts, s.law[k], -before)
+        gap, e = s.gap[k], restitution(m.impacts, s.law[k], -before)
         if not e >= 0.0 and math.isfinite(before):
             m.worst.residual, m.worst.speed, m.worst.shape_a, m.worst.shape_b = math.inf, -before, s.key[3 * k], s.key[3 * k + 1]
         s.met[k] = -1
         if s.sort[k] >= DRY:
-            if s.parent[k] < 0 or s.met[s.parent[k]] >= 0:
-                keep(s, parts.stride, k, kept)
-                _brake(m, h, kept, before, free)
+            if admit_brake(m, h, k, kept, before, free):
                 kept += 1
             continue
         bounces = e > 0.0 and gap + 0.5 * h * before < 0.0 and -before > RESTING * abs(after - before)
@@ -161,27 +159,46 @@ def _select(m: Any, h: float, v: Any, free: Any) -> None:
         near = gap + h * min(before, after) < m.slack + m.rows_args.moved if e == 0.0 else gap < TOUCHING * m.slack
         if not (bounces or near):
             continue
-        keep(s, parts.stride, k, kept)
-        s.met[k], w = kept, 3 * kept
-        in_phases = bounces and m.impacts.law[law] != NEWTON
-        problem.w[w] = after + (0.0 if in_phases else e * before if bounces else max(0.0, gap / h))
-        problem.w[w + 1], problem.w[w + 2] = contact_velocity(s, parts, kept, 1, free), contact_velocity(s, parts, kept, 2, free)
-        if not bounces:
-            for row in (0, 1, 2):
-                problem.w[w + row] += s.turning[w + row]
-        along, across = m.impacts.friction[law], m.impacts.across[law]
-        if m.impacts.static[law] != along or m.impacts.static_across[law] != across:
-            along, across = coefficients(m.impacts, law, contact_velocity(s, parts, kept, 1, v), contact_velocity(s, parts, kept, 2, v))
-        problem.coefficient[kept, 0], problem.coefficient[kept, 1] = along, across
-        m.impacts.before[kept], m.impacts.after[kept] = before, 0.0 if in_phases else -1.0
-        for row in (0, 1, 2):
-            m.impacts.free[w + row] = problem.w[w + row]
-            problem.compliance[w + row] = 0.0
-        m.impacts.acting += 1 if in_phases else 0
-        problem.law[kept], problem.row[kept] = 0, w
+        admit(m, k, kept, e, before, after, max(0.0, gap / h), bounces, v, free)
         kept += 1
     s.count = problem.blocks = kept
     problem.row[kept] = 3 * kept
+
+
+@jit
+def admit(m: Any, k: int, to: int, e: float, before: float, after: float, opening: float, bounces: bool, v: Any, free: Any) -> None:
+    """Moves contact k to an earlier place among those that act, and writes the right-hand side of its law; one that does not rebound may close by ``opening``."""
+    s, parts, problem = m.contacts, m.parts, m.laws.problem
+    law, w = s.law[k], 3 * to
+    keep(s, parts.stride, k, to)
+    s.met[k] = to
+    in_phases = bounces and m.impacts.law[law] != NEWTON
+    problem.w[w] = after + (0.0 if in_phases else e * before if bounces else opening)
+    problem.w[w + 1], problem.w[w + 2] = contact_velocity(s, parts, to, 1, free), contact_velocity(s, parts, to, 2, free)
+    if not bounces:
+        for row in (0, 1, 2):
+            problem.w[w + row] += s.turning[w + row]
+    along, across = m.impacts.friction[law], m.impacts.across[law]
+    if m.impacts.static[law] != along or m.impacts.static_across[law] != across:
+        along, across = coefficients(m.impacts, law, contact_velocity(s, parts, to, 1, v), contact_velocity(s, parts, to, 2, v))
+    problem.coefficient[to, 0], problem.coefficient[to, 1] = along, across
+    m.impacts.before[to], m.impacts.after[to] = before, 0.0 if in_phases else -1.0
+    for row in (0, 1, 2):
+        m.impacts.free[w + row] = problem.w[w + row]
+        problem.compliance[w + row] = 0.0
+    m.impacts.acting += 1 if in_phases else 0
+    problem.law[to], problem.row[to] = 0, w
+
+
+@jit
+def admit_brake(m: Any, h: float, k: int, to: int, before: float, free: Any) -> bool:
+    """The same for what only brakes; a couple acts where its contact does."""
+    s = m.contacts
+    if s.parent[k] >= 0 and s.met[s.parent[k]] < 0:
+        return False
+    keep(s, m.parts.stride, k, to)
+    _brake(m, h, to, before, free)
+    return True
 
 
 @jit
@@ -267,7 +284,7 @@ def _size(v: Any, n: int) -> float:
 
 
 @jit
-def _solve(m: Any, t: float) -> Any:
+def solve_laws(m: Any, t: float) -> Any:
     """Impulses of all contacts; iterations, and the residual of their laws."""
     s, problem, p = m.contacts, m.laws.problem, m.laws.p
     recall(s, p)
@@ -302,7 +319,7 @@ def _normal_rows(s: Any, bodies: Any) -> None:
 
 
 @jit
-def _push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
+def push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
     """Takes what is left of penetrations at the step's end from the positions; the deepest."""
     s, parts, depths, r = m.contacts, m.parts, m.depths.problem, m.depths.p
     deepest = 0.0
@@ -348,7 +365,7 @@ def _implicit(m: Any, h: float, slope: Any, v: Any, middle: Any, free: Any, chan
 
 
 @jit
-def _book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, done: int, x: Any) -> None:
+def book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, done: int, x: Any) -> None:
     """Wrenches on bodies (means over the step) and the books."""
     s, parts, p, first = m.contacts, m.parts, m.laws.p, m.nq + m.nv + m.nz
     books = x[m.books :]
@@ -448,7 +465,7 @@ def step(address: int) -> int:
         if m.laws.problem.form == BLOCK_SPARSE and form_delassus(m.contacts, m.parts, m.laws.problem.sparse) < 0:
             clock.t_bad, count.bad_status = clock.t, NO_ROOM
             return RHS_FAILED
-        more, residual = _solve(m, clock.t + h)
+        more, residual = solve_laws(m, clock.t + h)
         done += more
         for i in range(nv):
             v[i] = free[i]
@@ -466,8 +483,8 @@ def step(address: int) -> int:
     displaced(m, x_old, free, h, x)
     for i in range(nq + nv, n):
         x[i] = x_old[i] + h * slope[i]
-    depth = _push_apart(m, h, v, free, x)
-    _book(m, h, v_old, v, residual, depth, done, x)
+    depth = push_apart(m, h, v, free, x)
+    book(m, h, v_old, v, residual, depth, done, x)
     status = spoiled(frame, clock, count, clock.t + h)
     if status != 0:
         return status

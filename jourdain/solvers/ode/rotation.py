@@ -25,6 +25,19 @@ def turn(q: Any, iq: int, x: float, y: float, z: float, out: Any) -> None:
 
 
 @jit
+def nearest_rotation(R: Any) -> None:
+    """Turns nine numbers near a rotation matrix into the nearest one: R ← ½ R (3 − RᵀR), which squares what is missing."""
+    for _ in range(7):
+        a, b, c = R[0] * R[0] + R[3] * R[3] + R[6] * R[6], R[1] * R[1] + R[4] * R[4] + R[7] * R[7], R[2] * R[2] + R[5] * R[5] + R[8] * R[8]
+        d, e, f = R[0] * R[1] + R[3] * R[4] + R[6] * R[7], R[0] * R[2] + R[3] * R[5] + R[6] * R[8], R[1] * R[2] + R[4] * R[5] + R[7] * R[8]
+        for i in (0, 3, 6):
+            x, y, z = R[i], R[i + 1], R[i + 2]
+            R[i] = 0.5 * ((3.0 - a) * x - d * y - e * z)
+            R[i + 1] = 0.5 * ((3.0 - b) * y - d * x - f * z)
+            R[i + 2] = 0.5 * ((3.0 - c) * z - e * x - f * y)
+
+
+@jit
 def quaternion_rate(q: Any, iq: int, x: float, y: float, z: float, out: Any) -> None:
     """out = ½ q ∘ (0, ω)."""
     e0, e1, e2, e3 = q[iq], q[iq + 1], q[iq + 2], q[iq + 3]

@@ -44,6 +44,7 @@ class Law(Record):
     memory: int
     slots: int
     width: int
+    curved: int  # 1: the law reads how surfaces are curved, which takes the elliptic integrals of Hertz's patch
 
 
 class Touch(Record):
@@ -186,12 +187,12 @@ def apply_law(c: Any, contact: Any, number: int) -> Any:
     law, read, axes = c.laws[number], c.read, c.axes
     axes_of(contact, axes)
     x, y, z = 0.5 * (contact.ax + contact.bx), 0.5 * (contact.ay + contact.by), 0.5 * (contact.az + contact.bz)
-    ua, va, wa, pa, qa, ra = _velocity(c, contact.body_a, x, y, z)
-    ub, vb, wb, pb, qb, rb = _velocity(c, contact.body_b, x, y, z)
-    u, v, w, p, q, r = ua - ub, va - vb, wa - wb, pa - pb, qa - qb, ra - rb
+    u, v, w, p, q, r = velocity_between(c, contact, x, y, z)
     rate = -along(axes, 0, u, v, w)
     slot = _slot_of(c, law, contact)
-    read[DEPTH], read[RATE], read[CURVATURE] = -contact.gap, rate, patch_curvature(c.scene, contact, axes)
+    read[DEPTH], read[RATE] = -contact.gap, rate
+    if law.curved == 1:
+        read[CURVATURE] = patch_curvature(c.scene, contact, axes)
     read[APPROACH] = c.u[slot + MET] if slot >= 0 and c.u[slot + MET] > 0.0 else max(rate, 0.0)
     read[SPIN] = along(axes, 0, p, q, r)
     sx, sy, sz = 0.0, 0.0, 0.0
@@ -204,8 +205,22 @@ def apply_law(c: Any, contact: Any, number: int) -> Any:
     for k in (0, 1):
         read[SLIDE + k], read[BENT + k] = along(axes, 1 + k, u, v, w), along(axes, 1 + k, sx, sy, sz)
         read[ROLL + k] = along(axes, 1 + k, p, q, r)
-    status = call(law.function, law.args)
-    return status, x, y, z, slot
+    return again(c, number), x, y, z, slot
+
+
+@hot
+def again(c: Any, number: int) -> int:
+    """Calls a law with what is read."""
+    law = c.laws[number]
+    return call(law.function, law.args)  # type: ignore[no-any-return]
+
+
+@hot
+def velocity_between(c: Any, contact: Any, x: float, y: float, z: float) -> Any:
+    """Velocity and angular velocity of the first body against the second at a point."""
+    ua, va, wa, pa, qa, ra = _velocity(c, contact.body_a, x, y, z)
+    ub, vb, wb, pb, qb, rb = _velocity(c, contact.body_b, x, y, z)
+    return ua - ub, va - vb, wa - wb, pa - pb, qa - qb, ra - rb
 
 
 @hot
@@ -283,7 +298,7 @@ def _touched(c: Any, count: int, pair: int) -> bool:
 
 
 @jit
-def _passed(c: Any, t: float, count: int) -> int:
+def passed(c: Any, t: float, count: int) -> int:
     """PASSED where two shapes went through each other since the last look; the look is noted where none did."""
     moved = _moved(c) if t > c.t_last else 0.0
     if moved > c.reach:
@@ -342,7 +357,7 @@ def touch(c: Any, t: int, x: int) -> int:
     count = look(c, t, x, 0.0)
     bodies = c.poses.shape[0]
     if count >= 0 and c.watch == 1:
-        status = _passed(c, doubles(t, 1)[0], count)
+        status = passed(c, doubles(t, 1)[0], count)
         if status != 0:
             return status
     c.acting, c.deepest, c.energy = 0, 0.0, 0.0
@@ -382,8 +397,12 @@ def touch(c: Any, t: int, x: int) -> int:
 def renew(c: Any, t: int, x: int, out: Any) -> int:
     """The slots of all contacts after a step that ended at (t, x), written among the new memories."""
     count = look(c, t, x, c.near)
-    if count < 0:
-        return count
+    return count if count < 0 else renew_found(c, count, out)  # type: ignore[no-any-return]
+
+
+@jit
+def renew_found(c: Any, count: int, out: Any) -> int:
+    """The same from the contacts that a look has found."""
     for k in range(len(c.laws)):
         law = c.laws[k]
         for i in range(law.slots * law.width):
@@ -443,4 +462,20 @@ def touch_rows(c: Touch, t: Any, x: Any, u: Any, books: Any) -> int:
     return 0
 
 
-__all__ = ["NO_ROOM", "NO_SLOTS", "Law", "Touch", "apply_law", "law_between", "look", "renew", "touch", "touch_rows", "world_force"]
+__all__ = [
+    "NO_ROOM",
+    "NO_SLOTS",
+    "Law",
+    "Touch",
+    "apply_law",
+    "law_between",
+    "again",
+    "look",
+    "passed",
+    "renew",
+    "renew_found",
+    "touch",
+    "touch_rows",
+    "velocity_between",
+    "world_force",
+]

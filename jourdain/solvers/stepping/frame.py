@@ -224,6 +224,9 @@ class Memories(Record):
     work: Floats
     args: Integers
     log: MemoryLog
+    #: what renews memories of points of contact among the new values, and its arguments
+    points: Address
+    points_args: Address
 
 
 class Frame(Record):

@@ -23,6 +23,8 @@ def renew(address: int) -> int:
     args = memories.args
     args[0], args[1], args[2], args[3] = at(x), at(log.new), at(memories.work), at(memories.work)
     call(memories.function, args)
+    if memories.points != 0 and call(memories.points, memories.points_args) != 0:
+        return ap.NOT_RENEWED
     changed = renewed(log, q0)
     if changed < 0:
         return ap.NOT_RENEWED

@@ -49,7 +49,7 @@ class AtRest:
         scalar = np.array([i.numbers[first : first + v * v].reshape(v, v) for i in members])
         self.masses = np.einsum("eab,ij->eaibj", scalar, np.eye(element.dimension)).reshape(len(members), element.size, element.size)
 
-    def forces(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def forces(self, q: np.ndarray, v: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """∇V (elements × coordinates) and its derivative (elements × coordinates × coordinates)."""
         n = self.element.size
         r, K = np.zeros((len(self.members), n)), np.zeros((len(self.members), n, n))

@@ -25,6 +25,8 @@ from ...formalisms.loops.loop_closure import closure_rows, cut_joint_closure
 from ...formalisms.tree.links import Wrench
 from ...model.bodies import Body, Frame
 from ...model.constraints import Closure, Equation
+from ...model.contact_loads import TouchLoad
+from ...model.contact_methods import touches
 from ...model.joints import Coordinate, Joint
 from ...model.load_sorts import JointForce, LinkForce, Load
 from ...symbolic.derivatives import jvp
@@ -38,6 +40,7 @@ from .model_coordinates import JointElements, ModelCoordinates
 from .program import Handle
 
 if TYPE_CHECKING:
+    from .contacts import Contacts
     from .flexible.parts import Part
 
 PAIRS: dict[str, type[Pair]] = {
@@ -75,7 +78,10 @@ class DirectorAssembly(ModelCoordinates):
         if parts:
             self._released()
         for load in self.model.loads.values():
-            self._load(load)
+            if not isinstance(load, TouchLoad):
+                self._load(load)
+        #: Contacts whose surfaces give way, if there are any.
+        self.contacts = self._contacts()
         self._drives()
         self._joint_elements()
         self._state_rates()
@@ -247,6 +253,15 @@ class DirectorAssembly(ModelCoordinates):
     def _state_rates(self) -> None:
         for z, name, rate in zip(self.eq.z, self.model.states, self.eq.explicit_state_rates, strict=True):
             self._attach(of_model.ModelState(self.layout, z, self._law(rate)), f"state {name}")
+
+    def _contacts(self) -> Contacts | None:
+        if not touches(self.model):
+            return None
+        from .contacts import Contacts
+
+        element = Contacts(self)
+        self.system.add(element, "contacts", element.attached(self))
+        return element
 
     # -- loads ----------------------------------------------------------------------------------------------------
 

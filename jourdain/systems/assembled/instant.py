@@ -23,6 +23,7 @@ from .program import Handle, Instance, first_order_handles, initial_history, key
 
 if TYPE_CHECKING:
     from .at_rest import AtRest
+    from .contacts import ContactForces
 
 #: Length (s) of the step by which forces at an instant are evaluated, and of one about it for those that span a step (dampers, rolling).
 MOMENT, CENTRED = 1e-7, 1e-5
@@ -110,7 +111,7 @@ class Equations:
             values.append(np.column_stack(out[at : at + m]).ravel() if m else np.zeros(0))
             rates.append(np.column_stack(out[at + m :]).ravel() if m else np.zeros(0))
         for part in self.native:
-            np.add.at(force, part.index, part.forces(q)[0])
+            np.add.at(force, part.index, part.forces(q, v)[0])
             _append(mass, *native_entries(part.masses, part.index))
         shape = (first, self.nq)
         return Instant(
@@ -191,12 +192,13 @@ class Equations:
                 )
 
 
-def _at_rest(groups: list[list[Instance]]) -> list[AtRest]:
+def _at_rest(groups: list[list[Instance]]) -> list[AtRest | ContactForces]:
     if not groups:
         return []
     from .at_rest import AtRest
+    from .contacts import ContactForces, Contacts
 
-    return [AtRest(members) for members in groups]
+    return [(ContactForces if isinstance(members[0].element, Contacts) else AtRest)(members) for members in groups]
 
 
 def native_entries(blocks: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -99,6 +99,8 @@ def compiled_once(f: Callable[..., tuple[Function, ...]]) -> Callable[..., tuple
 
 def kernels_of(element: Element, evaluation: str, reduced: Mapping[str, Reduction], projected: bool = False) -> Kernels:
     """The compiled kernels of a type, made once in a process (and found on disk by the next)."""
+    if isinstance(element, VectorElement) and (own := element.kernels(evaluation, reduced, projected)) is not None:
+        return own  # type: ignore[no-any-return]
     key = (element.key, evaluation, tuple(sorted((b, id(r)) for b, r in reduced.items())), projected)
     with engine.lock:
         found = _KERNELS.get(key)

@@ -40,6 +40,8 @@ class AlphaMarch(OdeRun):
     kind = "generalised-α"
     honours = frozenset(DEFAULTS) - {"steps"}
     renews = True
+    #: The scheme where it is not named as the method is.
+    scheme = ""
 
     def __init__(
         self, system: Any, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *, rho: float | None = None,
@@ -63,12 +65,17 @@ class AlphaMarch(OdeRun):
 
         def prepare(how: Callable[..., Any]) -> Any:
             return integrate_alpha(
-                self.native, span, start, self.settings.method, self.rho, step, redundant, events, samples, how, **renewing, **control
+                self.native, span, start, self.scheme or self.settings.method, self.rho, step, redundant, events, samples, how,
+                self.projection(), **renewing, **control,
             )  # fmt: skip
 
-        if by is not integrate or more or changes or events or not self.inputs.steady:
+        if by is not integrate or more or changes or events or not self.inputs.steady or self.scheme:
             return self.unit(prepare(by))
         return self.unit(self.run_kept((self.rho, redundant), span, start, prepare))
+
+    def projection(self) -> NativeFunction | None:
+        """What follows each fixed step."""
+        return None
 
     def unit(self, trajectory: Any) -> Any:
         """A trajectory with quaternions of unit length."""
@@ -115,12 +122,12 @@ def implicit_side(native: NativeSystem, method: str) -> tuple[Any, NativeFunctio
 
 def integrate_alpha(
     native: NativeSystem, span: tuple[float, float], start: np.ndarray | Checkpoint, method: str, rho: float, step: float | None, redundant: bool,
-    events: list[Event], samples: list[Samples], by: Callable[..., Any] = integrate, **options: Any,
+    events: list[Event], samples: list[Samples], by: Callable[..., Any] = integrate, after: NativeFunction | None = None, **options: Any,
 ) -> Any:  # fmt: skip
     """Integrates by a generalised-α scheme; rows of the result are (q, v, z, v̇, λ).
 
     Without a step the step adapts; velocities are then projected onto the constraints after every step, because what index 3
-    leaves of their violation would spoil λ when the step shrinks.  ``by`` may only prepare the integration.
+    leaves of their violation would spoil λ when the step shrinks.  ``by`` may only prepare the integration; ``after`` follows each fixed step.
     """
     from ...solvers.ode import generalized_alpha as alpha
 
@@ -130,7 +137,7 @@ def integrate_alpha(
     samples = [replace(s, action=consistent.after(s.action)) for s in samples]
     return by(
         native.rhs, span, start, chosen, jacobian=residual, events=events, samples=samples, step=step,
-        project=native.project if step is None else None, **options,
+        project=native.project if step is None else after, **options,
     )  # fmt: skip
 
 

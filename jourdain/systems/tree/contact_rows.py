@@ -14,6 +14,7 @@ from ...solvers.collision.search import collide
 from ...solvers.linear.dense import cholesky
 from ...solvers.nonsmooth.contact_set import DRY, NOBODY, ROLL, SINGLE, SPIN, TOUCH, Closures, ContactSet, Parts, prepare_closures
 from ...solvers.nonsmooth.moreau import NO_ROOM
+from ...solvers.ode.rotation import nearest_rotation
 from ...solvers.penalty.touch import axes_of
 from .contact_shares import force_row, part_of_body
 from .link_sweeps import COLUMN, NUMBERS, Hook, Pointers, _start, _sweep
@@ -108,19 +109,6 @@ class TreeContacts(Record):
     wrench: Floats
     #: Where links have no loops over them: compiled poses, and J (six rows a body), the velocities of drives and M; the part of each body.
     framed: Framed
-
-
-@jit
-def nearest_rotation(R: Any) -> None:
-    """Turns nine numbers near a rotation matrix into the nearest one: R ← ½ R (3 − RᵀR), which squares what is missing."""
-    for _ in range(4):
-        a, b, c = R[0] * R[0] + R[3] * R[3] + R[6] * R[6], R[1] * R[1] + R[4] * R[4] + R[7] * R[7], R[2] * R[2] + R[5] * R[5] + R[8] * R[8]
-        d, e, f = R[0] * R[1] + R[3] * R[4] + R[6] * R[7], R[0] * R[2] + R[3] * R[5] + R[6] * R[8], R[1] * R[2] + R[4] * R[5] + R[7] * R[8]
-        for i in (0, 3, 6):
-            x, y, z = R[i], R[i + 1], R[i + 2]
-            R[i] = 0.5 * ((3.0 - a) * x - d * y - e * z)
-            R[i + 1] = 0.5 * ((3.0 - b) * y - d * x - f * z)
-            R[i + 2] = 0.5 * ((3.0 - c) * z - e * x - f * y)
 
 
 @jit

@@ -143,21 +143,7 @@ class MoreauMarch(OdeRun):
         more = found.channels or dict
         channels = lambda: {**contact_channels(self.contacts, self._kept_rows(found.t, trajectory)), **more()}
         found = replace(found, channels=channels, contacts=lambda solution: ContactTable(solution, self._again))
-        worst = self.contacts.record.worst
-        if worst.residual > 0.0:
-            a, b = (self.contacts.name_of(i) for i in (worst.shape_a, worst.shape_b))
-            if worst.residual == np.inf:
-                told = (
-                    f"the restitution between '{a}' and '{b}' is not a number at {worst.speed:.6g} m/s (t = {worst.t:.6g} s); "
-                    "give a restitution= that has a value at every speed"
-                )
-                found = replace(found, message=told)
-            elif found.status == "finished":
-                told = (
-                    f"the law of contact between '{a}' and '{b}' is missed by {worst.residual:.3g} m/s at t = {worst.t:.6g} s with at most "
-                    f"{self._control[1]} iterations; take a smaller step, or more max_iterations="
-                )
-                found = replace(found, status="doubtful", message=told)
+        found = told_of_laws(found, self.contacts, self._control[1])
         self.contacts.release()
         return found
 
@@ -167,24 +153,23 @@ class MoreauMarch(OdeRun):
 
     def _again(self, solution: Solution, k: int) -> tuple[TreeContacts, float]:
         """Takes step k of a solution of this run once more, after the one before it; the contacts as that step leaves them."""
-        s, first, h = self.system, max(0, k - 1), float(solution.t[k + 1] - solution.t[k])
-        t = float(solution.t[first])
-        names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
-        state = split_state(s, np.array([solution[n][first] for n in names]), t)
-        known = [{n: float(solution[n][first]) for n in group} for group in (s.model.outer_inputs, s.model.memories)]
-        settings, (tolerance, limit) = replace(self.settings, step=h, times=None, progress=False), self._control
+        state, known, span, settings = steps_again(self, solution, k)
+        tolerance, limit = self._control
         run = type(self)(
-            s,
-            state,
-            (t, float(solution.t[k + 1])),
-            Inputs(s, *known),
-            settings,
-            tolerance=tolerance,
-            max_iterations=limit,
-            overlap="push apart",
+            self.system, state, span, Inputs(self.system, *known), settings, tolerance=tolerance, max_iterations=limit, overlap="push apart"
         )
         run.go()
-        return run.contacts, h
+        return run.contacts, float(settings.step or 0.0)
+
+
+def steps_again(run: OdeRun, solution: Solution, k: int) -> tuple[State, list[dict[str, float]], tuple[float, float], Settings]:
+    """State, inputs and memories, span and settings to take step k of a solution once more, after the one before it."""
+    s, first, h = run.system, max(0, k - 1), float(solution.t[k + 1] - solution.t[k])
+    t = float(solution.t[first])
+    names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
+    state = split_state(s, np.array([solution[n][first] for n in names]), t)
+    known = [{n: float(solution[n][first]) for n in group} for group in (s.model.outer_inputs, s.model.memories)]
+    return state, known, (t, float(solution.t[k + 1])), replace(run.settings, step=h, times=None, progress=False)
 
 
 class MoreauRun(MoreauMarch, ProjectedRun):
@@ -193,6 +178,26 @@ class MoreauRun(MoreauMarch, ProjectedRun):
     def contacts_of_run(self) -> TreeContacts:
         self.own = self.start
         return TreeContacts.of(self.system)
+
+
+def told_of_laws(found: Outcome, contacts: TreeContacts, limit: int) -> Outcome:
+    """The outcome of a run with what is to be said of laws that were not met."""
+    worst = contacts.record.worst
+    if worst.residual > 0.0:
+        a, b = (contacts.name_of(i) for i in (worst.shape_a, worst.shape_b))
+        if worst.residual == np.inf:
+            told = (
+                f"the restitution between '{a}' and '{b}' is not a number at {worst.speed:.6g} m/s (t = {worst.t:.6g} s); "
+                "give a restitution= that has a value at every speed"
+            )
+            found = replace(found, message=told)
+        elif found.status == "finished":
+            told = (
+                f"the law of contact between '{a}' and '{b}' is missed by {worst.residual:.3g} m/s at t = {worst.t:.6g} s with at most "
+                f"{limit} iterations; take a smaller step, or more max_iterations="
+            )
+            found = replace(found, status="doubtful", message=told)
+    return found
 
 
 def contact_channels(contacts: TreeContacts, x: np.ndarray) -> dict[str, Channel]:
@@ -211,4 +216,4 @@ def contact_channels(contacts: TreeContacts, x: np.ndarray) -> dict[str, Channel
     return found
 
 
-__all__ = ["MoreauMarch", "MoreauRun"]
+__all__ = ["MoreauMarch", "MoreauRun", "contact_channels", "steps_again", "told_of_laws"]

@@ -344,7 +344,7 @@ class TreeSystem(System):
         if self.model.whole is not None and not self.constraints:  # loops that have let go
             reduction = "projected"
         kind = _kind_of_run(reduction, str(settings.method))
-        if kind.kind != "moreau" and touches_rigidly(self.model):
+        if kind.kind not in SET_VALUED and touches_rigidly(self.model):
             from .contact_events import ContactEventRun, set_valued
 
             if kind.kind != "projected":
@@ -378,6 +378,10 @@ class TreeSystem(System):
         return NativeSystem(self, start=s).rhs, s.x
 
 
+#: Kinds of runs that solve for contacts in each step.
+SET_VALUED = ("moreau", "nonsmooth generalised-α")
+
+
 @cache
 def _kind_of_run(reduction: str, method: str) -> type[Run]:
     """The kind of run that a method and what becomes of the loops ask for."""
@@ -388,6 +392,10 @@ def _kind_of_run(reduction: str, method: str) -> type[Run]:
         from .moreau import MoreauRun
 
         return MoreauRun
+    if method == "nonsmooth-generalized-alpha" and reduction == "projected":
+        from .nonsmooth_alpha import NonsmoothAlphaRun
+
+        return NonsmoothAlphaRun
     if method in ALPHA_METHODS and reduction == "projected":
         from .alpha import AlphaRun
 

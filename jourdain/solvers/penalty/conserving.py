@@ -1,0 +1,416 @@
+"""Contacts by penalty in steps of bodies by directors: forces whose work is exactly what surfaces store and what is booked as lost.
+
+Between q₀ and q₁ bodies are looked at in the middle, at the rotations nearest to their mean directors, and move there with Δφ/h and the angular velocity
+ω = ½ Σ gᵢ × Δdᵢ/h (gᵢ reciprocal to the mean directors): a wrench (f, m) about the origin is f on φ and ½ m × gᵢ on the directors, its work
+is f·Δφ + h m·ω, and momenta are exchanged exactly.  At a point with depth δ whose surfaces part by s within the step, the elastic force is
+
+    N̄ = (E(δ + s/2) − E(δ − s/2)) / s,
+
+which begins and ends with the touch within a step.  What curved surfaces leave of E(q₁) − E(q₀) + Σ N̄ s, of third order in the step, is made good along the relative
+motion of the points themselves (Gonzalez 1996).  Damping and friction are those of the law in the middle; what they take is booked, whatever the step is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...native.call import doubles
+from ...native.kernel import hot, jit, kernel
+from ...native.record import Floats, Integers, Record
+from ..collision.search import collide
+from ..ode.rotation import nearest_rotation
+from ..stepping import frame as ap
+from ..stepping.frame import SCALARS
+from ..stepping.solid import Call
+from ..stepping.vectors import compressed, reduced_matrix, reduced_residual
+from .touch import (
+    ABOUT,
+    ACROSS,
+    DEPTH,
+    ENERGY,
+    FRICTION,
+    MOTION,
+    NORMAL,
+    RATE,
+    Touch,
+    again,
+    apply_law,
+    law_between,
+    passed,
+    renew_found,
+    velocity_between,
+    world_force,
+)
+
+#: Coordinates of a body, and how far apart two places are by which forces are differentiated (m, or parts of a director).
+BODY, APART = 12, 1e-8
+#: Ways (m) of points within a step below which nothing is made good: they are rounding.
+STILL = 1e-9
+#: Where ways are shorter than this part of the depth, forces that make energy good are at most that part of the elastic ones: if points of contact come and go in
+#: full depth, energy jumps, and that is booked.
+FINE, MOST = 0.01, 0.5
+#: Parts of the depth below which a way is too short for a divided difference.
+SHORT = 1e-6
+
+
+class Held(Record):
+    """The contacts of an assembled system: those of the model, sizes of the element, and where memories of points stand among the coordinates."""
+
+    touch: Touch
+    stores: Integers  # of each law, whether its energy is known
+    bodies: Integers
+    projected: int
+    unknowns: int
+    inputs: int
+    work: int
+    evaluation: int
+    lever: float  # length (m) by which turning is compared with sliding
+    #: memories: places among the inputs of the law, coordinates, and all coordinates of the run
+    slot: Integers
+    memory: Integers
+    coordinates: Floats
+    #: bodies in the middle: reciprocal directors, wrenches, and the direction in which energy is made good
+    reciprocal: Floats
+    total: Floats
+    direction: Floats
+    active: Integers
+    marks: Integers
+    weight: float  # of all points, with their ways
+    ways: float
+    done: float  # work of elastic forces
+    pressed: float  # sum of elastic forces
+
+
+@hot
+def _recall(m: Any) -> None:
+    """Memories as they stand among the coordinates."""
+    for i in range(m.slot.size):
+        m.touch.u[m.slot[i]] = m.coordinates[m.memory[i]]
+
+
+@hot
+def _place(m: Any, b: int, q: Any, rates: Any) -> None:
+    """Pose and motion of a body from its directors and their rates; the reciprocal directors are kept."""
+    c, g, d, e = m.touch, m.reciprocal[9 * b :], q[BODY * b :], rates[BODY * b :]
+    motion = c.moved[MOTION * b :]
+    for i in (0, 1, 2):
+        j, k = 3 + 3 * ((i + 1) % 3), 3 + 3 * ((i + 2) % 3)
+        g[3 * i] = d[j + 1] * d[k + 2] - d[j + 2] * d[k + 1]
+        g[3 * i + 1] = d[j + 2] * d[k] - d[j] * d[k + 2]
+        g[3 * i + 2] = d[j] * d[k + 1] - d[j + 1] * d[k]
+    volume = d[3] * g[0] + d[4] * g[1] + d[5] * g[2]
+    for i in range(9):
+        g[i] /= volume
+    for i in (0, 1, 2):
+        for j in (0, 1, 2):
+            motion[3 * i + j] = d[3 + 3 * j + i]
+        motion[9 + i], motion[12 + i], motion[15 + i] = d[i], e[i], 0.0
+    nearest_rotation(motion)
+    for i in (0, 3, 6):
+        x, y, z = e[3 + i], e[4 + i], e[5 + i]
+        motion[15] += 0.5 * (g[i + 1] * z - g[i + 2] * y)
+        motion[16] += 0.5 * (g[i + 2] * x - g[i] * z)
+        motion[17] += 0.5 * (g[i] * y - g[i + 1] * x)
+
+
+@jit
+def _look(m: Any, q: Any, rates: Any, margin: float) -> int:
+    """Bodies at some coordinates, and how many contacts there are; negative where there is no room."""
+    c = m.touch
+    for b in range(c.poses.shape[0]):
+        _place(m, b, q, rates)
+        for i in range(12):
+            c.poses[b, i] = c.moved[MOTION * b + i]
+    found = collide(c.scene, c.poses, margin, c.found)
+    return max(found, 0)  # an iterate that is far off may have any number of contacts
+
+
+@jit
+def _stored(m: Any, count: int) -> float:
+    """Elastic energy of the contacts that a look has found."""
+    c, energy = m.touch, 0.0
+    for i in range(count):
+        contact = c.found[i]
+        number = law_between(c, contact)
+        if number >= 0 and contact.gap < 0.0:
+            apply_law(c, contact, number)
+            energy += c.given[ENERGY]
+    return energy
+
+
+@jit
+def _energy(m: Any, q: Any, rates: Any) -> float:
+    """Elastic energy at some coordinates."""
+    return _stored(m, _look(m, q, rates, 0.0))  # type: ignore[no-any-return]
+
+
+@hot
+def _push(m: Any, w: Any, body: int, sign: float, x: float, y: float, z: float, force: Any, torque: Any) -> None:
+    """Adds a force at a point and a torque to the wrench on a body about its origin."""
+    if body < 0:
+        return
+    o = m.touch.moved[MOTION * body + 9 :]
+    dx, dy, dz = x - o[0], y - o[1], z - o[2]
+    fx, fy, fz = sign * force[0], sign * force[1], sign * force[2]
+    v = w[6 * body :]
+    v[0] += fx
+    v[1] += fy
+    v[2] += fz
+    v[3] += dy * fz - dz * fy + sign * torque[0]
+    v[4] += dz * fx - dx * fz + sign * torque[1]
+    v[5] += dx * fy - dy * fx + sign * torque[2]
+
+
+@jit
+def _point(m: Any, contact: Any, number: int, h: float) -> None:
+    """Adds what one contact does to the wrenches; with a discrete gradient also the direction in which energy is made good."""
+    c, discrete = m.touch, m.evaluation == ap.DISCRETE
+    read, given = c.read, c.given
+    _, x, y, z, _ = apply_law(c, contact, number)
+    depth, rate = read[DEPTH], read[RATE]
+    way = 0.5 * h * rate if discrete else 0.0
+    start, end = depth - way, depth + way
+    if start <= 0.0 and end <= 0.0:
+        return
+    whole, weight = given[NORMAL], 0.0
+    torque = world_force(c, ABOUT, ACROSS)
+    if discrete and m.stores[number] == 1:
+        slide, turn = given[FRICTION], given[FRICTION + 1]
+        read[RATE] = 0.0
+        again(c, number)
+        elastic = given[NORMAL]
+        read[DEPTH] = start
+        again(c, number)
+        before = given[ENERGY]
+        read[DEPTH] = end
+        again(c, number)
+        after = given[ENERGY]
+        mean = (after - before) / (2.0 * way) if abs(way) > SHORT * max(abs(start), abs(end)) else elastic
+        m.done -= mean * 2.0 * way
+        m.pressed += mean
+        weight = max(before, after)
+        given[NORMAL], given[FRICTION], given[FRICTION + 1] = max(0.0, mean + whole - elastic), slide, turn
+    force = world_force(c, NORMAL, FRICTION)
+    _push(m, m.total, contact.body_a, 1.0, x, y, z, force, torque)
+    _push(m, m.total, contact.body_b, -1.0, x, y, z, force, torque)
+    if contact.body_a >= 0:
+        m.active[contact.body_a] = 1
+    if contact.body_b >= 0:
+        m.active[contact.body_b] = 1
+    if weight > 0.0:
+        u, v, w, p, q, r = velocity_between(c, contact, x, y, z)
+        arm, scale = m.lever * m.lever, weight * h
+        along, about = (scale * u, scale * v, scale * w), (scale * arm * p, scale * arm * q, scale * arm * r)
+        _push(m, m.direction, contact.body_a, 1.0, x, y, z, along, about)
+        _push(m, m.direction, contact.body_b, -1.0, x, y, z, along, about)
+        m.weight += weight
+        m.ways += weight * h * h * (u * u + v * v + w * w + arm * (p * p + q * q + r * r))
+
+
+@jit
+def _reach(m: Any, q0: Any, q1: Any, touching: bool) -> float:
+    """Twice the way of points of bodies within the step, at most; of those that touch, or of all."""
+    c, largest = m.touch, 0.0
+    for b in range(c.poses.shape[0]):
+        if touching and m.active[b] == 0:
+            continue
+        shift, turned, d, e = 0.0, 0.0, q0[BODY * b :], q1[BODY * b :]
+        for i in range(3):
+            shift += (e[i] - d[i]) * (e[i] - d[i])
+        for i in range(3, BODY):
+            turned += (e[i] - d[i]) * (e[i] - d[i])
+        largest = max(largest, math.sqrt(shift) + c.size[b] * math.sqrt(turned))
+    return 2.0 * largest
+
+
+@jit
+def _wrenches(m: Any, x: Any, q1: Any, start: float, middle: Any, rates: Any) -> None:
+    """Wrenches on all bodies where the scheme evaluates forces; ``start`` is the elastic energy at q₀."""
+    c, h = m.touch, x[0]
+    n = BODY * c.poses.shape[0]
+    q0, discrete, change = x[SCALARS:], m.evaluation == ap.DISCRETE, 0.0
+    theta = x[3] if m.evaluation == ap.END else 0.5
+    for i in range(n):
+        middle[i], rates[i] = q0[i] + theta * (q1[i] - q0[i]), (q1[i] - q0[i]) / h
+        if m.evaluation == ap.END:
+            rates[i] = x[SCALARS + 3 * n + i] + x[4] * (q1[i] - q0[i])
+    if discrete:
+        change = _energy(m, q1, rates) - start
+    m.weight, m.ways, m.done, m.pressed = 0.0, 0.0, 0.0, 0.0
+    for i in range(m.total.size):
+        m.total[i] = m.direction[i] = 0.0
+    for b in range(m.active.size):
+        m.active[b] = 0
+    count = _look(m, middle, rates, _reach(m, q0, q1, False) if discrete else 0.0)
+    for i in range(count):
+        contact = c.found[i]
+        number = law_between(c, contact)
+        if number >= 0:
+            _point(m, contact, number, h)
+    if m.weight > 0.0:
+        missing, way = -(change + m.done), math.sqrt(m.ways / m.weight)
+        if way * m.pressed < FINE * m.weight:
+            most = MOST * m.pressed * way
+            missing = min(max(missing, -most), most)
+        factor = missing / (m.ways + m.weight * STILL * STILL)
+        for i in range(m.total.size):
+            m.total[i] += factor * m.direction[i]
+
+
+@hot
+def _generalised(m: Any, factor: float, r: Any) -> None:
+    """factor × the forces on origins and directors that the wrenches are."""
+    for b in range(m.touch.poses.shape[0]):
+        w, g, out = m.total[6 * b :], m.reciprocal[9 * b :], r[BODY * b :]
+        for i in (0, 1, 2):
+            out[i] = factor * w[i]
+            x, y, z = g[3 * i], g[3 * i + 1], g[3 * i + 2]
+            out[3 + 3 * i] = 0.5 * factor * (w[4] * z - w[5] * y)
+            out[4 + 3 * i] = 0.5 * factor * (w[5] * x - w[3] * z)
+            out[5 + 3 * i] = 0.5 * factor * (w[3] * y - w[4] * x)
+
+
+@jit
+def _differences(m: Any, x: Any, start: float, q: Any, middle: Any, rates: Any, one: Any, K: Any) -> None:
+    """∂r/∂q₁ by differences, for bodies that touch."""
+    n = BODY * m.touch.poses.shape[0]
+    q1, kappa = x[SCALARS + n :], x[2]
+    for i in range(n * n):
+        K[i] = 0.0
+    for i in range(n):
+        q[i] = q1[i]
+    for b in range(m.active.size):
+        if m.active[b] == 0:
+            continue
+        for j in range(BODY * b, BODY * (b + 1)):
+            q[j] = q1[j] + APART
+            _wrenches_kept(m, x, q, start, middle, rates)
+            _generalised(m, -kappa / (2.0 * APART), one)
+            for i in range(n):
+                K[i * n + j] = one[i]
+            q[j] = q1[j] - APART
+            _wrenches_kept(m, x, q, start, middle, rates)
+            _generalised(m, -kappa / (2.0 * APART), one)
+            for i in range(n):
+                K[i * n + j] -= one[i]
+            q[j] = q1[j]
+
+
+@hot
+def _wrenches_kept(m: Any, x: Any, q: Any, start: float, middle: Any, rates: Any) -> None:
+    """Wrenches at other coordinates; which bodies touched stays noted."""
+    for b in range(m.active.size):
+        m.marks[b] = m.active[b]
+    _wrenches(m, x, q, start, middle, rates)
+    for b in range(m.active.size):
+        m.active[b] = m.marks[b]
+
+
+@jit
+def _balanced(m: Any, x: Any, out: Any, entries: Any, w: Any, tangent: bool) -> None:
+    """The residual −κ f and its derivative, by the unknowns of the element."""
+    bodies = m.touch.poses.shape[0]
+    n, kappa = BODY * bodies, x[2]
+    q0, q1 = x[SCALARS:], x[SCALARS + n :]
+    r, q, middle, rates, one = w, w[n:], w[2 * n :], w[3 * n :], w[4 * n :]
+    K, columns = w[5 * n :], w[5 * n + n * n :]
+    _recall(m)
+    theta = x[3] if m.evaluation == ap.END else 0.5
+    for i in range(n):
+        rates[i] = 0.0
+    start = _energy(m, q0, rates) if m.evaluation == ap.DISCRETE else 0.0
+    _wrenches(m, x, q1, start, middle, rates)
+    _generalised(m, -kappa, r)
+    if tangent:
+        _differences(m, x, start, q, middle, rates, one, K)
+    for i in range(n):
+        middle[i] = q0[i] + theta * (q1[i] - q0[i])
+    reduced_residual(3, 4 * bodies, m.bodies, m.projected, middle, r, out)
+    if tangent:
+        compressed(3, 4 * bodies, m.bodies, m.projected, m.unknowns, q1, K, columns)
+        reduced_matrix(3, 4 * bodies, m.bodies, m.projected, m.unknowns, middle, q1, theta, r, columns, entries)
+
+
+@kernel
+def touch_residual(address: int) -> int:
+    """The residual of all contacts."""
+    given = Call.at(address)
+    m = Held.at(given.medium)
+    out = doubles(given.y, m.unknowns)
+    _balanced(m, doubles(given.x, m.inputs), out, out, doubles(given.fourth, m.work), False)
+    return 0
+
+
+@kernel
+def touch_tangent(address: int) -> int:
+    """The residual and its derivative."""
+    given = Call.at(address)
+    m = Held.at(given.medium)
+    out, entries = doubles(given.y, m.unknowns), doubles(given.third, m.unknowns * m.unknowns)
+    _balanced(m, doubles(given.x, m.inputs), out, entries, doubles(given.fifth, m.work), True)
+    return 0
+
+
+@kernel
+def touch_audit(address: int) -> int:
+    """Elastic energy at the end of a step, and what the contacts took; 1 in the last place where bodies went through each other."""
+    given = Call.at(address)
+    m = Held.at(given.medium)
+    x, y, w = doubles(given.x, m.inputs), doubles(given.y, ap.AUDIT_SIZE), doubles(given.fourth, m.work)
+    c, h = m.touch, x[0]
+    n = BODY * c.poses.shape[0]
+    q0, q1, middle, rates = x[SCALARS:], x[SCALARS + n :], w[2 * n :], w[3 * n :]
+    for i in range(ap.AUDIT_SIZE):
+        y[i] = 0.0
+    _recall(m)
+    for i in range(n):
+        rates[i] = 0.0
+    c.t_last = math.inf
+    count = _look(m, q0, rates, 0.0)
+    passed(c, 0.0, count)
+    start = _stored(m, count)
+    c.t_last = -math.inf
+    count = _look(m, q1, rates, 0.0)
+    if passed(c, 0.0, count) != 0:
+        y[ap.ASTRAY] = 1.0
+    y[1] = _stored(m, count)
+    _wrenches(m, x, q1, start, middle, rates)
+    if _reach(m, q0, q1, True) > 4.0 * c.reach:  # bodies in touch could leave on the other side
+        y[ap.ASTRAY] = 1.0
+    work = 0.0
+    for b in range(c.poses.shape[0]):
+        f, d, e, g = m.total[6 * b :], q0[BODY * b :], q1[BODY * b :], m.reciprocal[9 * b :]
+        for i in (0, 1, 2):
+            work += f[i] * (e[i] - d[i])
+            a = 3 + 3 * i
+            u, v, s = e[a] - d[a], e[a + 1] - d[a + 1], e[a + 2] - d[a + 2]
+            work += 0.5 * f[3] * (g[3 * i + 1] * s - g[3 * i + 2] * v)
+            work += 0.5 * f[4] * (g[3 * i + 2] * u - g[3 * i] * s)
+            work += 0.5 * f[5] * (g[3 * i] * v - g[3 * i + 1] * u)
+    y[3] = start - y[1] - work if h > 0.0 else 0.0
+    return 0
+
+
+class Points(Record):
+    """What renews memories of points after a step: coordinates and rates of the run, where each body begins, and the new values."""
+
+    held: Held
+    q: Floats
+    v: Floats
+    first: Integers
+    new: Floats
+    own: Floats
+
+
+@kernel
+def renew_points(address: int) -> int:
+    """Memories of points after an accepted step, among the new values."""
+    a = Points.at(address)
+    m = a.held
+    _recall(m)
+    n = BODY * a.first.size
+    for b in range(a.first.size):
+        for i in range(BODY):
+            a.own[BODY * b + i], a.own[n + BODY * b + i] = a.q[a.first[b] + i], a.v[a.first[b] + i]
+    return renew_found(m.touch, _look(m, a.own, a.own[n:], m.touch.near), a.new)  # type: ignore[no-any-return]

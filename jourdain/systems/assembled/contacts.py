@@ -1,0 +1,151 @@
+"""Contacts by penalty of a model's bodies by directors: one element with the native loops of :mod:`jourdain.solvers.penalty.conserving`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ...elements.element import Reduction
+from ...elements.schemes import EVALUATIONS
+from ...elements.vectors import VectorElement, VectorStep
+from ...errors import InputError
+from ...model.penalty_laws import Penalty
+from ...solvers.adapter import at_rest
+from ...solvers.native_function import NativeFunction
+from ...solvers.penalty import conserving as native
+from ...solvers.stepping import frame as ap
+from ...solvers.stepping.solid import Call
+from ..touching import Touching
+from .program import Instance, Kernels
+
+if TYPE_CHECKING:
+    from ...solvers.stepping.run import Run
+    from .from_model import DirectorAssembly
+
+
+class TouchStep(VectorStep):
+    """Rates of schemes that evaluate forces at the end of a step are their own."""
+
+    def __init__(self, element: VectorElement, evaluation: str, reduced: Mapping[str, Reduction], projected: bool) -> None:
+        super().__init__(element, evaluation, reduced, projected)
+        self.uses_rate = evaluation == "end"  # type: ignore[misc]
+
+
+@dataclass(frozen=True)
+class TouchKernels(Kernels):
+    """The native loops of the contacts of one assembled system."""
+
+    shared: ClassVar[bool] = True
+
+    @property
+    def workspace(self) -> int:
+        """Numbers that a call needs for itself."""
+        assert isinstance(self.medium, native.Held)
+        return int(self.medium.work)
+
+    def constants(self, which: int, numbers: Sequence[np.ndarray]) -> np.ndarray:
+        """There are none: laws have their own."""
+        return np.zeros((len(numbers), 1))
+
+
+class Contacts(VectorElement):
+    """All contacts of a model whose surfaces give way."""
+
+    def __init__(self, built: DirectorAssembly) -> None:
+        model, system = built.model, built.own.reference
+        self._u = np.zeros(max(1, len(model.inputs)))
+        still = NativeFunction(at_rest.address, np.zeros(3, dtype=np.uintp))
+        self._touching = Touching(system, still, self._u, 1, lambda f: f.constants, system.parameter_vector)
+        self._names = list(self._touching.bodies)
+        self._stores = [isinstance(c.law, Penalty) and c.law.normal.law is None for c in model.contacts.values()]
+        self._slots = [n for n in model.memories if n in model.point_memories]
+        self._places = [list(model.inputs).index(n) for n in self._slots]
+        self._made: dict[Any, Kernels] = {}
+        self._coordinates, self._memory = np.zeros(max(1, len(self._slots))), np.arange(len(self._slots))
+        self.bodies = len(self._names)
+        self.blocks = {f"body{i}": 12 for i in range(self.bodies)}
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Its own: it has memory."""
+        return type(self), id(self)
+
+    def attached(self, built: DirectorAssembly) -> dict[str, Any]:
+        """The coordinates of the bodies."""
+        return {f"body{i}": built.handles[n] for i, n in enumerate(self._names)}
+
+    def kernels(self, evaluation: str, reduced: Mapping[str, Reduction], projected: bool) -> Kernels:
+        """The native loops for an evaluation of forces."""
+        if evaluation == "start":
+            raise InputError(
+                "the method 'variational' knows no contacts whose surfaces give way; take 'energy-momentum', 'midpoint' or 'generalized-alpha'"
+            )
+        key = (evaluation, tuple(sorted((b, id(r)) for b, r in reduced.items())), projected)
+        if key not in self._made:
+            step = TouchStep(self, evaluation, reduced, projected)
+            functions = (native.touch_residual, native.touch_tangent, native.touch_audit)
+            self._made[key] = TouchKernels(
+                step, functions, ((), tuple(step.tangent_entries), ()), self._held(step, evaluation, reduced, projected)
+            )
+        return self._made[key]
+
+    def _held(self, step: VectorStep, evaluation: str, reduced: Mapping[str, Reduction], projected: bool) -> native.Held:
+        n, count = self.size, self.bodies
+        found = native.Held(
+            touch=self._touching.record, stores=np.array(self._stores, np.int64), bodies=np.array([b in reduced for b in self.blocks], np.int64),
+            projected=int(projected), unknowns=len(step.unknowns), inputs=ap.SCALARS + 4 * n, work=5 * n + 2 * n * n,
+            evaluation=EVALUATIONS.index(evaluation), lever=10.0 * self._touching.record.near, slot=np.array(self._places, np.int64),
+            memory=np.asarray(self._memory, np.int64), coordinates=self._coordinates, reciprocal=np.zeros(9 * count), total=np.zeros(6 * count),
+            direction=np.zeros(6 * count), active=np.zeros(count, np.int64), marks=np.zeros(count, np.int64),
+        )  # fmt: skip
+        return found
+
+    def attach(self, run: Run, built: DirectorAssembly) -> None:
+        """Lets contacts read the memories of points among the coordinates of a run, and renew them."""
+        if not self._slots:
+            return
+        self._coordinates, self._memory = run.vec.q0, np.array([built.handles[f"input {n}"].offset for n in self._slots], np.int64)
+        for kernels in self._made.values():
+            assert isinstance(kernels.medium, native.Held)
+            kernels.medium.coordinates, kernels.medium.memory = self._coordinates, self._memory
+        first = np.array([built.handles[n].offset for n in self._names], np.int64)
+        assert run.memories is not None
+        held = next(k.medium for k in self._made.values())
+        self._points = native.Points(held=held, q=run.vec.q0, v=run.vec.v0, first=first, new=run.memories.new, own=np.zeros(2 * self.size))
+        run.frame.memories.points, run.frame.memories.points_args = native.renew_points.address, self._points.address
+
+    def lost(self) -> str:
+        """What went wrong with the contacts, in words."""
+        return self._touching.lost()
+
+
+class ContactForces:
+    """The contacts at an instant, with the interface of :class:`.AtRest`."""
+
+    def __init__(self, members: Sequence[Instance]) -> None:
+        (member,) = members
+        assert isinstance(member.element, Contacts)
+        self.members, self.element = members, member.element
+        self.kernels = self.element.kernels("end", {}, False)
+        self.index = np.array([[h.offset + i for b in self.element.blocks for h in (member.blocks[b],) for i in range(h.size)]])
+        self.masses = np.zeros((1, self.element.size, self.element.size))
+
+    def forces(self, q: np.ndarray, v: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Forces (against motion) and their derivative by the coordinates."""
+        n = self.element.size
+        x, r, K, w = np.zeros(ap.SCALARS + 4 * n), np.zeros((1, n)), np.zeros((1, n, n)), np.zeros(self.kernels.workspace)
+        x[:4] = 1.0, 0.0, 1.0, 1.0
+        x[ap.SCALARS : ap.SCALARS + 2 * n] = np.tile(q[self.index[0]], 2)
+        if v is not None:
+            x[ap.SCALARS + 3 * n : ap.SCALARS + 4 * n] = v[self.index[0]]
+        constants, medium = np.zeros(1), self.kernels.medium
+        assert medium is not None
+        places = dict(zip(("x", "y", "third", "fourth", "fifth"), (a.ctypes.data for a in (x, r, K, constants, w)), strict=True))
+        self.kernels.functions[1].call(Call(**places, medium=medium.address).address)
+        return r, K
+
+
+__all__ = ["ContactForces", "Contacts"]
