@@ -26,7 +26,7 @@ def save_front_page(front: Front, path: str | os.PathLike[str], play: bool = Tru
     rows = []
     for i, d in enumerate(front.designs):
         row: dict[str, Any] = {"x": [float(x) for x in (*d.criteria.values(), *d.values.values())]}
-        result = d.run() if play else None
+        result: Any = d.run() if play else None
         if hasattr(result, "save_page"):
             folder.mkdir(parents=True, exist_ok=True)
             result.save_page(folder / f"design-{i}.html", **options)
