@@ -26,7 +26,7 @@ def second(spacing: float) -> tuple[int, float]:
 
 
 def soft(count: int) -> Any:
-    """Soft elements and a soft ring on rigid sheaves: a belt whose bodies start without violence and take steps of microseconds."""
+    """Soft elements and a soft ring on rigid sheaves: a belt whose bodies take steps of microseconds."""
     length = 362 * 1.8e-3
     rigid = Pulley(sheaves=None, shaft=None, collar=1e8, play=0.0)
     elements = Elements(count=count, thickness=length / count, EA=1e6, EI=0.0, axial_stiffness=6e8 / count, k_minus=0.0, k_plus=0.0)
@@ -35,9 +35,9 @@ def soft(count: int) -> Any:
     return jd.library.push_belt_variator(thrust=10e3, elements=elements, rings=rings, friction=friction, pulleys=(rigid, rigid))
 
 
-def bodies(count: int, steps: int = 300) -> tuple[float, float, int]:
-    """Step (s) and processor time of a step of a belt of `count` elements, each a body in contact; and how many contacts act."""
-    belt = jd.library.element_belt(soft(count))
+def bodies(variator: Any, torque: float, steps: int = 300) -> tuple[float, float, int]:
+    """Step (s) and processor time of a step of a belt whose elements are bodies in contact, from its steady start; and how many contacts act."""
+    belt = jd.library.element_belt(variator, torque=torque)
     h = belt.step
     belt.simulate(2 * h, h, outputs=2)
     begin = time.process_time()
@@ -51,11 +51,12 @@ def main() -> None:
         print(f"{stations} stations: {seconds:.2f} s of processor time for a second")
         if spacing == 1.8e-3:
             elastic = seconds
-    for count in (200, 362):
-        h, cost, acting = bodies(count)
-        print(
-            f"{count} elements as bodies, {acting} contacts: {1e3 * cost:.2f} ms a step of {h:.1e} s, {cost / h / elastic:.0f} × for a second"
-        )
+    for what, variator, torque in (
+        ("200 soft elements", soft(200), 30.0),
+        ("362 elements of steel", jd.library.push_belt_variator(), 100.0),
+    ):
+        h, cost, acting = bodies(variator, torque)
+        print(f"{what} as bodies, {acting} contacts: {1e3 * cost:.2f} ms a step of {h:.1e} s, {cost / h / elastic:.0f} × for a second")
 
 
 if __name__ == "__main__":

@@ -28,8 +28,8 @@ Bound = float | str
 
 #: Criteria of a motion in time, and those of other verbs.
 OF_MOTION = (
-    "integral", "mean", "rms", "final", "at", "largest", "smallest", "event_time", "end_time", "least_squares", "moving_average", "cfc",
-    "iso2631",
+    "integral", "mean", "rms", "final", "at", "largest", "smallest", "event_time", "end_time", "least_squares", "moving_average",
+    "sustained", "cfc", "iso2631",
 )  # fmt: skip
 OF_OTHERS = ("eigenvalue", "damping_ratio", "frequency", "value", "entry", "response")
 
@@ -176,10 +176,19 @@ def least_squares(expression: Text, times: Any, values: Any, weights: Any = None
 
 def moving_average(expression: Text, window: float | str, **constants: Any) -> Criterion:
     """The largest mean of F over any ``window`` (s) of the run."""
-    width = number(window, "criterion moving_average: window", "s")
+    return _about("moving_average", expression, constants, window=_window("moving_average", window))
+
+
+def sustained(expression: Text, window: float | str, **constants: Any) -> Criterion:
+    """The largest |F(t + w) − F(t)|/w over any ``window`` w (s) of the run: of a speed, the largest mean acceleration, exact though accelerations jump."""
+    return _about("sustained", expression, constants, window=_window("sustained", window))
+
+
+def _window(kind: str, given: float | str) -> float:
+    width = number(given, f"criterion {kind}: window", "s")
     if not width > 0:
-        raise InputError(f"criterion moving_average: the window {width:g} s must be positive")
-    return _about("moving_average", expression, constants, window=width)
+        raise InputError(f"criterion {kind}: the window {width:g} s must be positive")
+    return width
 
 
 def cfc(expression: Text, channel_class: int = 60, **constants: Any) -> Criterion:
@@ -257,5 +266,5 @@ def named(criteria: Any) -> dict[str, Criterion]:
 
 __all__ = [
     "Constraint", "Criterion", "at", "cfc", "damping_ratio", "eigenvalue", "end_time", "entry", "event_time", "final", "frequency", "integral", "iso2631", "largest",
-    "least_squares", "mean", "moving_average", "response", "rms", "smallest", "value",
+    "least_squares", "mean", "moving_average", "response", "rms", "smallest", "sustained", "value",
 ]  # fmt: skip

@@ -51,7 +51,7 @@ class Section:
 CRITERIA: dict[str, Kind] = {
     **{kind: Kind(("expression",), ("constants",)) for kind in ("integral", "mean", "rms", "final", "smallest", "value")},
     "largest": Kind(("expression",), ("constants", "smooth")), "at": Kind(("expression", "t"), ("constants",)),
-    "moving_average": Kind(("expression", "window"), ("constants",)), "cfc": Kind(("expression",), ("constants", "class")),
+    "moving_average": Kind(("expression", "window"), ("constants",)), "sustained": Kind(("expression", "window"), ("constants",)), "cfc": Kind(("expression",), ("constants", "class")),
     "iso2631": Kind(("expression",), ("constants", "weighting")),
     "event_time": Kind(("event",), ("count",)), "end_time": Kind(()),
     "eigenvalue": Kind(("index",), ("part",)), "frequency": Kind(("index",)), "damping_ratio": Kind(("index",)),

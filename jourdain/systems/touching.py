@@ -102,7 +102,7 @@ class Touching:
         rows = []
         for contact in self.model.contacts.values():
             if not isinstance(contact.law, Penalty):
-                rows.append((0, 0, 0, 0, 0, 0))
+                rows.append((0,) * 7)
                 continue
             self._check(contact.law, f"contact '{contact.name}'")
             f = self._law(contact.name, contact.law)
@@ -111,7 +111,9 @@ class Touching:
             self._keep += [f, k, work, args, read, given]
             slots, width = slot_count(contact), len(LONG if contact.law.bristles else SHORT)
             first = contact.memory_names[0] if slots else ""
-            rows.append((f.address, address(args), inputs.get(first, 0), memories.get(first, 0), slots, width))
+            rows.append(
+                (f.address, address(args), inputs.get(first, 0), memories.get(first, 0), slots, width, int(contact.law.normal.by_shape))
+            )
         return Table(Law, np.array(rows, Law.dtype()))
 
     def _law(self, name: str, law: Penalty) -> Function:

@@ -117,6 +117,7 @@ def test_other_verbs() -> None:
         (lambda a: jd.Analysis(a.system, "simulat"), "did you mean simulate"),
         (lambda a: cr.integral(3.0), "neither a text nor an expression"),
         (lambda a: cr.moving_average("x.displacement", 0.0), "must be positive"),
+        (lambda a: cr.sustained("x.displacement", "-3 ms"), "criterion sustained: the window -0.003 s must be positive"),
         (lambda a: cr.least_squares("x.displacement", [1.0], [1.0, 2.0]), "must be as many"),
         (lambda a: a.gradient(cr.end_time(), []), "list of names"),
         (lambda a: a.gradient(cr.end_time(), ["k", "k"]), "named twice"),

@@ -85,13 +85,13 @@ def test_every_kind_of_criterion_is_read() -> None:
         "a": 'kind = "largest"\nexpression = "x"\nsmooth = 8', "b": 'kind = "at"\nexpression = "x"\nt = "20 ms"',
         "c": 'kind = "moving_average"\nexpression = "x"\nwindow = "3 ms"', "d": 'kind = "cfc"\nexpression = "x"\nclass = 180',
         "e": 'kind = "iso2631"\nexpression = "x"\nweighting = "Wd"', "f": 'kind = "event_time"\nevent = "hit"\ncount = 2',
-        "g": 'kind = "end_time"', "h": 'kind = "eigenvalue"\nindex = 0\npart = "imag"', "i": 'kind = "frequency"\nindex = 1',
+        "j": 'kind = "sustained"\nexpression = "x"\nwindow = 0.003', "g": 'kind = "end_time"', "h": 'kind = "eigenvalue"\nindex = 0\npart = "imag"', "i": 'kind = "frequency"\nindex = 1',
         **{k: f'kind = "{k}"\nexpression = "x"' for k in ("mean", "rms", "final", "smallest", "value")},
     }  # fmt: skip
     m = jd.loads_model(TEXT + "".join(f"[criteria.{n}]\n{t}\n" for n, t in tables.items()))
     found = criteria(m)
     assert found["b"].options["t"] == 0.02 and found["d"].options["class"] == 180 and found["f"].options["count"] == 2
-    assert {c.kind for c in found.values()} >= {"largest", "rms", "value", "iso2631", "moving_average"}
+    assert {c.kind for c in found.values()} >= {"largest", "rms", "value", "iso2631", "moving_average", "sustained"}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Criteria of equally spaced samples of a motion: filtered accelerations and moving averages, with their derivatives by the samples.
+"""Criteria of equally spaced samples of a motion: filtered accelerations, moving averages and changes, with their derivatives by the samples.
 
 Filters are linear, so that weights of what is filtered go back through the transposed filter: a causal filter F from rest has Fᵀ = R F R with the reversal R, and the filter forwards and
 backwards, R F R F, is its own transpose.
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from ..criteria import Criterion
 
 #: Kinds that are read from samples.
-SAMPLED = ("moving_average", "cfc", "iso2631")
+WINDOWED = ("moving_average", "sustained")
+SAMPLED = (*WINDOWED, "cfc", "iso2631")
 #: Samples in a window; samples a second for each hertz of a channel class; samples a second of weighted accelerations.
 IN_WINDOW, BY_CLASS, BY_WEIGHTING = 128, 20, 2000
 #: Frequencies (Hz) and quality factors of ISO 2631-1, table A.1: (f3, f4, Q4, f5, Q5, f6, Q6), no step where f5 is 0.
@@ -29,7 +30,7 @@ BAND = (0.4, 100.0)
 
 def spacing(c: Criterion) -> float:
     """Time between samples (s)."""
-    if c.kind == "moving_average":
+    if c.kind in WINDOWED:
         return float(c.options["window"]) / IN_WINDOW
     return 1.0 / (BY_CLASS * c.options["class"] if c.kind == "cfc" else BY_WEIGHTING)
 
@@ -38,7 +39,7 @@ def instants(name: str, c: Criterion, low: float, high: float) -> np.ndarray:
     """Where the motion is sampled."""
     h = spacing(c)
     count = math.floor((high - low) / h * (1.0 + 1e-12)) + 1
-    if count < (IN_WINDOW + 1 if c.kind == "moving_average" else 8):
+    if count < (IN_WINDOW + 1 if c.kind in WINDOWED else 8):
         raise InputError(f"criterion '{name}' ({c}): the run from {low:g} to {high:g} s is too short for it")
     return np.minimum(low + h * np.arange(count), high)
 
@@ -47,6 +48,8 @@ def value(c: Criterion, y: np.ndarray) -> float:
     """The criterion from its samples."""
     if c.kind == "moving_average":
         return float(_means(y).max())
+    if c.kind == "sustained":
+        return float(np.abs(y[IN_WINDOW:] - y[:-IN_WINDOW]).max() / c.options["window"])
     z = _filtered(c, y)
     return float(np.abs(z).max()) if c.kind == "cfc" else float(np.sqrt(np.mean(z * z)))
 
@@ -58,6 +61,12 @@ def slopes(c: Criterion, y: np.ndarray) -> np.ndarray:
         found = np.zeros(len(y))
         found[k : k + IN_WINDOW + 1] = 1.0 / IN_WINDOW
         found[[k, k + IN_WINDOW]] *= 0.5
+        return found
+    if c.kind == "sustained":
+        change = y[IN_WINDOW:] - y[:-IN_WINDOW]
+        k = int(np.argmax(np.abs(change)))
+        found = np.zeros(len(y))
+        found[[k, k + IN_WINDOW]] = np.sign(change[k]) / c.options["window"] * np.array([-1.0, 1.0])
         return found
     z = _filtered(c, y)
     if c.kind == "cfc":

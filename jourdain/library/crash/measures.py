@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...analysis.criteria import Criterion, final, largest, mean
+from ...analysis.criteria import Criterion, final, largest, mean, sustained
 from ...errors import InputError
 from ...model.model import Model
 from ...model.values import number
@@ -131,12 +131,12 @@ def _device(sol: Solution, name: str, known: set[str]) -> DeviceMeasures:
     return DeviceMeasures(float(crush.max()), float(crush[-1]), float(force.max()), float(energy.max()), float(energy[-1]), used)
 
 
-def crash_criteria(model: Model, cars: Iterable[str] | None = None) -> dict[str, Criterion]:
+def crash_criteria(model: Model, cars: Iterable[str] | None = None, window: Any = "30 ms") -> dict[str, Criterion]:
     """The measures of a model's crash as criteria of a :class:`jd.Analysis`, for gradients and design problems.
 
-    ``CAR.peak`` (m/s²), ``CAR.speed_change`` (m/s), ``CAR.vcsi`` (m²/s³) of cars, ``DEVICE.crush`` (m), ``DEVICE.force`` (N) and ``DEVICE.energy`` (J, at the end) of devices;
+    ``CAR.peak`` and ``CAR.sustained`` (m/s², the latter over a ``window``), ``CAR.speed_change`` (m/s), ``CAR.vcsi`` (m²/s³) of cars, ``DEVICE.crush`` (m), ``DEVICE.force`` (N) and ``DEVICE.energy`` (J, at the end) of devices;
     values as :func:`crash_measures` has them.  A derivative has a meaning where the run is smooth in the design: as long as no device stops at the very end of a step of its curve,
-    and not of the peak where two instants have the same.
+    and not of the peak where two instants have the same, of the sustained acceleration where two windows have.
     """
     every = {n for c in model.coordinates for n in c.names}
     names = (
@@ -158,6 +158,7 @@ def crash_criteria(model: Model, cars: Iterable[str] | None = None) -> dict[str,
     for n in names:
         first = float(number(model.initial.get(f"{n}.displacement_rate", 0.0), f"speed of '{n}'", "m/s"))
         found[f"{n}.peak"] = largest(f"abs({n}.displacement_acc)")
+        found[f"{n}.sustained"] = sustained(f"{n}.displacement_rate", window)
         found[f"{n}.speed_change"] = largest(f"abs({n}.displacement_rate - first)", first=first)
         found[f"{n}.vcsi"] = mean(f"{n}.displacement_acc^2")
     for n in devices:

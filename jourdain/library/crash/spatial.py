@@ -53,6 +53,8 @@ END = crush_device(levels=[1.5e6, 2.0e6, 3.0e6], ends=[0.2, 0.6, 1.2], stiffness
 HEADS, LOSS, SMOOTH, GRIP = 2e8, 0.1, 0.1, 1.5
 #: Underframes that lie on each other after overriding (N/m), their height, and how far behind the ends of a car they begin (m).
 FRAMES, THICK, BEHIND = 3e7, 0.16, 1.2
+#: What is drawn open at the ends of a car (m): overriding cars lie over each other by some metres.
+OPEN = 2.5
 #: What holds a head that comes out of its plunger, over the first level.
 HOLDS = 0.05
 
@@ -105,7 +107,9 @@ def _car(m: Model, name: str, d: CarData, x: float, speed: float, g: float) -> B
     car = m.body(
         name, mass=d.mass - 4.0 * d.head, inertia=tuple(I), com=(0.0, 0.0, 0.5), colour="#4a7fb0" if int(name[3:]) % 2 else "#8fb3d5"
     )
-    car.shapes.append(box(d.length, d.width, d.height).at(0.0, 0.0, 0.5 * d.height))
+    # only underframes touch: ends above them are drawn open, so that what has climbed is seen to lie on the other's underframe
+    car.shapes.append(box(d.length, d.width, THICK, colour="#6b737b").at(0.0, 0.0, 0.0))
+    car.shapes.append(box(d.length - 2.0 * OPEN, d.width, d.height - THICK).at(0.0, 0.0, 0.5 * (d.height + THICK)))
     car.add_collision(box(d.length - 2.0 * BEHIND, d.width, THICK), f"{name}.frame")
     m.sequence(name, m.ground.at(x, 0.0, d.floor), car, ["Tx", "Ty", "Tz", "Rz", "Ry", "Rx"])
     m.initial[f"{name}.x_rate"] = speed

@@ -2,7 +2,10 @@
 
 Shapes are put in the order of Morton's space-filling curve (Morton 1966; Lauterbach et al. 2009), and boxes are united two by two upwards: a complete
 binary tree, made anew in every instant in time n.  The tree is then held against itself: from two boxes that meet to the four pairs of their halves,
-which takes time n, too, as long as shapes have neighbours in proportion.  Nothing depends on earlier instants.
+which takes time n, too, as long as shapes have neighbours in proportion.
+
+Time steps move shapes by little: boxes are wider by a slack, and their pairs are used again until a shape has moved by more (Verlet 1967).  What is found
+does not depend on this: pairs are only those that are looked at closely.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ from .records import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, MESH, PLANE, POLYH
 CELLS = 1024
 #: Fewer keys than this are sorted by insertion.
 FEW = 48
+#: The slack is meant for so many looks and for no fewer than the second number, and is this part of the smallest shape at most.
+LOOKS, FEWEST, PART = 16.0, 4.0, 0.25
 
 
 @jit
@@ -69,14 +74,58 @@ def half_width(scene: Any, i: int, k: int) -> Any:
 
 @jit
 def enclose(scene: Any) -> None:
-    """Boxes around all shapes but half-spaces, wider by half the margin and by what a shape may move."""
+    """Boxes around all shapes but half-spaces, wider by half the margin, by what a shape may move and by the slack."""
     boxes, world = scene.boxes, scene.world
     for j in range(scene.bounded.size):
         i = scene.bounded[j]
-        wider = 0.5 * scene.margin + scene.solids[i].reach
+        wider = 0.5 * scene.margin + scene.solids[i].reach + scene.slack
         for k in range(3):
             low, high = half_width(scene, i, k)
             boxes[i, k], boxes[i, 3 + k] = world[i, 9 + k] + low - wider, world[i, 9 + k] + high + wider
+
+
+@jit
+def _moved(scene: Any) -> float:
+    """How far points of shapes may have come out of what their boxes were made for; no number where poses are none."""
+    world, kept, largest = scene.world, scene.kept, 0.0
+    for j in range(scene.bounded.size):
+        i = scene.bounded[j]
+        kind, shift, turn = scene.solids[i].kind, 0.0, 0.0
+        if kind != SPHERE:
+            about = kind == CAPSULE or kind == CYLINDER or kind == CONE or kind == TORUS  # a turn about their axis moves nothing
+            for k in range(9):
+                if not about or k % 3 == 2:
+                    turn += (world[i, k] - kept[i, k]) * (world[i, k] - kept[i, k])
+        for k in range(9, 12):
+            shift += (world[i, k] - kept[i, k]) * (world[i, k] - kept[i, k])
+        way = sqrt(shift) + scene.solids[i].size * sqrt(turn) + 0.5 * scene.margin + scene.solids[i].reach - kept[i, 12]
+        if not way <= largest:
+            largest = way
+    return largest
+
+
+@jit
+def still_near(scene: Any) -> bool:
+    """Whether the pairs found before are all that may touch now; where they are not, the slack is chosen for those to come."""
+    if scene.held == 1:
+        moved = _moved(scene)
+        scene.looks += 1
+        if moved <= scene.slack:
+            return True
+        wanted, most = LOOKS * moved / scene.looks, PART * scene.least
+        scene.slack = wanted if wanted < most else (most if FEWEST * wanted <= LOOKS * most else 0.0)
+    return False
+
+
+@jit
+def keep_pairs(scene: Any) -> None:
+    """Notes where shapes are whose pairs have been found."""
+    for j in range(scene.bounded.size):
+        i = scene.bounded[j]
+        for k in range(12):
+            scene.kept[i, k] = scene.world[i, k]
+        scene.kept[i, 12] = 0.5 * scene.margin + scene.solids[i].reach
+    scene.held, scene.looks = 1, 0
 
 
 @hot

@@ -129,6 +129,13 @@ class World(Record):
     starts: Integers
     neighbours: Integers
     found: Integers
+    #: Where shapes were when pairs were found, and how far their boxes reached around them; by how much boxes were wider than needed, whether these pairs may be
+    #: used again, how often they were, and the smallest shape.
+    kept: Matrix
+    slack: float
+    held: int
+    looks: int
+    least: float
     #: Work space of the narrow phase.
     simplex: Matrix
     face_a: Matrix

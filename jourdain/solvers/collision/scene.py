@@ -212,6 +212,8 @@ def _world(given: list[tuple[int, Placed, Piece]]) -> World:
         starts=np.zeros(n + 2, np.int64),
         neighbours=np.zeros(room, np.int64),
         found=np.zeros(max(n, 1), np.int64),
+        kept=np.zeros((max(n, 1), 13)),
+        least=float(solids["size"][bounded].min(initial=np.inf)),
         simplex=np.zeros((4, 10)),
         face_a=np.zeros((rows.most_corners, 7)),
         face_b=np.zeros((rows.most_corners, 7)),

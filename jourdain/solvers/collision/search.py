@@ -6,7 +6,7 @@ from typing import Any
 
 from ...native.call import call
 from ...native.kernel import jit, kernel
-from .broad import enclose, neighbours, number, pair_up, place, sort, unite
+from .broad import enclose, keep_pairs, neighbours, number, pair_up, place, sort, still_near, unite
 from .records import KINDS, World, sort_by_feature
 
 
@@ -32,12 +32,22 @@ def search(address: int) -> int:
     scene = World.at(address)
     scene.count, scene.tests, scene.triangle = 0, 0, 0
     place(scene)
-    enclose(scene)
-    if scene.bounded.size > 0:
+    end, n = 0, scene.solids.size
+    near = still_near(scene)
+    if not near or scene.planes.size > 0:
+        enclose(scene)
+    if not near and scene.bounded.size > 0:
         number(scene)
         sort(scene)
         unite(scene)
-    first, n = 0, scene.solids.size
+        scene.held = 0
+        if pair_up(scene, 0, n) >= 0:
+            keep_pairs(scene)
+    if scene.held == 1:
+        end = n
+    for a in range(end):
+        look(scene, a)
+    first = end
     while first < n:
         end = n
         while scene.bounded.size > 0 and pair_up(scene, first, end) < 0:

@@ -307,12 +307,14 @@ class Session:
 
     def collect_events(self) -> None:
         """Move the events that the kernel has noted out of its buffer."""
-        if not self.progress.events:
+        n = self.progress.events
+        if not n:
             return
-        states, outputs = (kept.reshape(len(kept), 2, kept.shape[1] // 2) for kept in (self.event_x, self.event_y))
-        for k in range(self.progress.events):
-            e, component = (int(i) for i in self.event_which[2 * k : 2 * k + 2])
-            self.records.append(EventRecord(float(self.event_t[k]), self.events[e].name, component, *states[k].copy(), *outputs[k].copy()))
+        kept = (self.event_x[:n].copy(), self.event_y[:n].copy())  # one copy for all: records look into it
+        states, outputs = (rows.reshape(n, 2, rows.shape[1] // 2) for rows in kept)
+        which, names = self.event_which[: 2 * n].tolist(), [event.name for event in self.events]
+        each = zip(self.event_t[:n].tolist(), which[::2], which[1::2], states, outputs, strict=True)
+        self.records += [EventRecord(t, names[e], part, x[0], x[1], y[0], y[1]) for t, e, part, x, y in each]
         self.progress.events = 0
 
     def jump(self, action: Callable[[float, Array], Any], name: str) -> None:

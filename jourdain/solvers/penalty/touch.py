@@ -44,6 +44,7 @@ class Law(Record):
     memory: int
     slots: int
     width: int
+    curved: int  # 1: the law reads how surfaces are curved, which takes the elliptic integrals of Hertz's patch
 
 
 class Touch(Record):
@@ -189,7 +190,9 @@ def apply_law(c: Any, contact: Any, number: int) -> Any:
     u, v, w, p, q, r = velocity_between(c, contact, x, y, z)
     rate = -along(axes, 0, u, v, w)
     slot = _slot_of(c, law, contact)
-    read[DEPTH], read[RATE], read[CURVATURE] = -contact.gap, rate, patch_curvature(c.scene, contact, axes)
+    read[DEPTH], read[RATE] = -contact.gap, rate
+    if law.curved == 1:
+        read[CURVATURE] = patch_curvature(c.scene, contact, axes)
     read[APPROACH] = c.u[slot + MET] if slot >= 0 and c.u[slot + MET] > 0.0 else max(rate, 0.0)
     read[SPIN] = along(axes, 0, p, q, r)
     sx, sy, sz = 0.0, 0.0, 0.0

@@ -41,7 +41,7 @@ def oscillator() -> jd.System:
 
 CRITERIA = {
     "average": cr.moving_average("abs(x.displacement_acc)", "3 ms"), "crash": cr.cfc("x.displacement_acc", 180), "ride": cr.iso2631("x.displacement_acc"),
-    "slow": cr.cfc("x.displacement_acc", 60),
+    "slow": cr.cfc("x.displacement_acc", 60), "sustained": cr.sustained("x.displacement_rate", "3 ms"),
 }  # fmt: skip
 
 
@@ -59,7 +59,9 @@ def test_closed_forms() -> None:
     """The mean of sin over the best window of length w is (2/ωw) sin(ωw/2); a sine well below the class passes."""
     s, w, omega = oscillator(), 0.02, np.sqrt(4000.0)
     run = jd.Analysis(s, "simulate", {"x.displacement_rate": 1.0}, t=0.5, rtol=1e-11, atol=1e-13)
-    found = run.evaluate({"a": cr.moving_average("x.displacement", w), "b": cr.cfc("x.displacement_acc", 600)}, {"c": 0.0})
+    asked = {"a": cr.moving_average("x.displacement", w), "c": cr.sustained("x.displacement", w), "b": cr.cfc("x.displacement_acc", 600)}
+    found = run.evaluate(asked, {"c": 0.0})
+    assert found["c"] == pytest.approx(2 / (omega * w) * np.sin(omega * w / 2), rel=3e-4)
     assert found["a"] == pytest.approx(2 / (omega * w) * np.sin(omega * w / 2) / omega, rel=3e-4)
     assert found["b"] == pytest.approx(omega, rel=2e-3)
 

@@ -297,7 +297,7 @@ def test_measures_as_criteria_with_gradients() -> None:
     found, told = analysis.evaluate(criteria), lib.crash_measures(analysis.run())
     car, device = told.cars["car1"], told.devices["front"]
     expected = {
-        "car1.peak": car.peak, "car1.speed_change": car.speed_change, "car1.vcsi": car.vcsi,
+        "car1.peak": car.peak, "car1.sustained": car.sustained, "car1.speed_change": car.speed_change, "car1.vcsi": car.vcsi,
         "front.crush": device.crush, "front.force": device.force, "front.energy": device.last_energy,
     }  # fmt: skip
     assert found == pytest.approx(expected, rel=2e-4)
@@ -307,6 +307,7 @@ def test_measures_as_criteria_with_gradients() -> None:
     slopes = {
         ("front.crush", "front.level1"): -m * v * v / (2 * f * f) + 1 / (2 * k), ("front.crush", "front.stiffness"): -f / (2 * k * k),
         ("front.crush", "car1.mass"): v * v / (2 * f), ("car1.peak", "front.level1"): 1 / m, ("car1.peak", "car1.mass"): -f / m**2,
+        ("car1.sustained", "front.level1"): 1 / m, ("car1.sustained", "car1.mass"): -f / m**2,
         ("car1.speed_change", "front.level1"): 1 / (k * m) ** 0.5, ("front.energy", "front.level1"): -f / k,
     }  # fmt: skip
     for (criterion, variable), slope in slopes.items():

@@ -13,7 +13,7 @@ from jourdain.library.variator.element_belt import ElementRun
 from jourdain.library.variator.parts import Elements, Friction, Pulley, Rings
 
 
-def soft(count: int):
+def soft(count: int, v_eps: float = 0.1):
     """Soft elements and rings, rigid sheaves: steps of some microseconds are enough for every element."""
     length = 0.6516
     rigid = Pulley(sheaves=None, shaft=None, collar=1e8, play=0.0)
@@ -21,44 +21,48 @@ def soft(count: int):
         ratio=1.0, thrust=10e3, pulleys=(rigid, rigid), spacing=2e-3,
         elements=Elements(count=count, thickness=length / count, EA=1e6, EI=0.0, axial_stiffness=6e8 / count, k_minus=0.0, k_plus=0.0),
         rings=Rings(count=1, EA=3e5, mass_per_length=1.5, saddle=1e-3, thickness=1e-5, EI=0.0, length=0.65450),
-        friction=Friction(v_eps=0.02, ring_mu_c=0.05, ring_mu_s=0.05, ring_v_eps=0.02),
+        friction=Friction(v_eps=v_eps, ring_mu_c=0.05, ring_mu_s=0.05, ring_v_eps=v_eps),
     )  # fmt: skip
 
 
-def test_polygon_and_balances_of_a_short_run() -> None:
-    """Elements are as far apart as their size; forces on pulleys and belt are those of the books."""
-    belt = jd.library.element_belt(soft(40), torque=20.0, ramp=0.01)
-    run = belt.simulate(0.04)
+def test_a_belt_of_bodies_starts_in_the_steady_state_and_turns() -> None:
+    """Elements lie as far apart and as deep as the elastic model has them: nothing is violent at first; they turn with the pulleys; books of forces close."""
+    belt = jd.library.element_belt(soft(40), torque=59.8)
+    steady, run = belt.steady, belt.simulate(0.006, outputs=61)
     places = run.elements[:, :, 0]
-    assert len(belt.model.bodies) == 2 * 40 + 4
-    assert np.hypot(*(np.roll(places, -1, axis=0) - places).T).mean() == pytest.approx(belt.chord, rel=2e-3)
-    # thrust of the driven sheave, and the torque that span forces make (1)
-    assert run.thrust[1] == pytest.approx(10e3, rel=0.03)
-    f = run.span_forces
-    assert f["P_t1"] < -20.0
-    assert f["P_t2"] == pytest.approx(0.0, abs=20.0)
-    # no momentum from nowhere: what flanks do to the belt is what the belt does to both sheaves
+    assert len(belt.model.bodies) == 40 + belt.links + 4 and belt.links == 55
+    assert np.hypot(*(np.roll(places, -1, axis=0) - places).T).mean() == pytest.approx(belt.chord, rel=4e-3)
     s = run.solution
+    for name, thrust in zip(("dr", "dn"), steady.thrust, strict=True):
+        assert np.abs(s[f"flank.{name}.Fz"] / thrust - 1).max() < 0.25, name
+    assert run.P.min() > 1.5 * steady["P"].min() and run.T.max() < 1.2 * steady["T"].max() and run.T.min() > 0.7 * steady["T"].min()
+    assert run.span_forces["P_t1"] == pytest.approx(steady.span_forces["P_t1"], rel=0.15)
+    # on the driving arc elements turn as fast as they go round, swinging in the slot of the ring
+    x, y = run.elements[:, 0, -1], run.elements[:, 1, -1]
+    on = x < -0.02
+    assert 5 < on.sum() < 20
+    inside = run.elements[:, 0] < -0.02
+    assert run._of("e", "angle_rate")[:, 0][inside].mean() == pytest.approx(belt.speed, rel=0.05)
+    angles = run._of("e", "angle")[on, 0, -1]
+    assert np.abs(np.cos(angles) * x[on] + np.sin(angles) * y[on]).max() < 0.06 * 0.055
+    # no momentum from nowhere: what flanks do to the belt is what the belt does to both sheaves
     total = sum(s[f"flank.{name}.force"] for name in ("dr", "dn", *(f"element{k}" for k in range(40))))
     assert np.abs(total).max() < 1e-8 * np.abs(s["flank.dn.force"]).max()
 
 
 @pytest.mark.slow
 def test_T30_span_forces_of_both_formulations() -> None:
-    """The referee comes to the elastic model as its elements become smaller; at 120 tensions agree within 2 %, what elements carry within 8 % (5 % was hoped for)."""
-    cvt = soft(120)
-    ours = cvt.steady(0.6, t=0.4)
-    rows = []
-    for _ in range(8):  # both swing by some percent: means of both
-        ours = cvt.steady(0.6, t=0.025, from_state=ours)
-        rows.append([*(ours.span_forces[n] for n in ("P_t1", "T_t1", "T_t2")), *ours.thrust])
-    P_t1, T_t1, T_t2, Q_dr, Q_dn = np.mean(rows, axis=0)
-    belt = jd.library.element_belt(cvt, torque=ours.torque[1], groove=ours.belt.driving.z / 2)
-    run = ElementRun(belt, belt.simulate(0.5).solution, 0.6)
-    found = run.span_forces
-    assert (found["T_t1"], found["T_t2"]) == pytest.approx((T_t1, T_t2), rel=0.02)
-    assert found["P_t1"] == pytest.approx(P_t1, rel=0.08)
-    assert run.thrust == pytest.approx((Q_dr, Q_dn), rel=0.08)
+    """60 elements against the elastic model: tensions within 5 %, P and the driving thrust within 7 %: where free elements find their play differs, see docs/validation.md."""
+    cvt = soft(60)
+    steady = cvt.steady(0.6, t=0.8)
+    belt = jd.library.element_belt(cvt, torque=steady.torque[1], start=steady)
+    run = ElementRun(belt, belt.simulate(0.3, outputs=1501).solution, 0.6)
+    found, expected = run.span_forces, steady.span_forces
+    assert run.torques[1] == pytest.approx(steady.torque[1], rel=0.01)
+    assert (found["T_t1"], found["T_t2"]) == pytest.approx((expected["T_t1"], expected["T_t2"]), rel=0.05)
+    assert found["P_t1"] == pytest.approx(expected["P_t1"], rel=0.07)
+    assert found["P_t2"] == pytest.approx(0.0, abs=5.0)
+    assert run.thrust == pytest.approx(steady.thrust, rel=0.07)
 
 
 def test_too_few_elements() -> None:

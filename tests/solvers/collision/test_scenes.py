@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import jourdain as jd
 from jourdain.errors import InputError
@@ -71,6 +72,26 @@ def test_search_grows_with_the_number_of_shapes() -> None:
         scene = Scene([Placed(i, ("sphere", (0.1,))) for i in range(n)])
         scene.contacts([pose(E, p) for p in heap(n, rng)], 0.01)
         assert scene.native.tests < 12 * (n + int(scene.native.starts[n]))
+
+
+def test_pairs_that_are_kept_change_nothing() -> None:
+    """Shapes of all kinds on a plane that move by little: bit for bit what a scene finds that has never looked before, though few looks compare boxes."""
+    rng = np.random.default_rng(4)
+    kinds = [*CONVEX, "torus"] * 3
+    sizes: dict[str, Any] = {**SIZES, "torus": (0.25, 0.08)}
+    shapes = [Placed(-1, ("plane", ()))] + [Placed(i, (k, sizes[k])) for i, k in enumerate(kinds)]
+    turned, at = [rotation(rng) for _ in kinds], rng.uniform(0, 1.2, (len(kinds), 3))
+    ways, spins = rng.normal(size=at.shape), rng.normal(size=at.shape)
+    walked, compared = Scene(shapes), 0
+    for k in range(150):
+        step = 1e-4 if k % 50 < 45 else 0.03  # now and then a leap
+        at = at + step * ways
+        turned = [Rotation.from_rotvec(step * w).as_matrix() @ R for w, R in zip(spins, turned, strict=True)]
+        x, margin = np.array([pose(R, p) for R, p in zip(turned, at, strict=True)]), 0.01 * (1 + k % 3)
+        found = walked.contacts(x, margin)
+        compared += walked.native.tests > 0
+        assert found.tobytes() == Scene(shapes).contacts(x, margin).tobytes()
+    assert compared < 50
 
 
 def test_more_neighbours_than_there_is_room_for() -> None:
