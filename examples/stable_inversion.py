@@ -16,7 +16,7 @@ from jourdain.structures import Material, beam, rectangle
 def elastic_arm() -> jd.Model:
     """A hub with a motor that carries a thin beam of a metre, in a horizontal plane."""
     m = jd.Model("elastic arm", gravity=(0, 0, 0))
-    hub = m.body("hub", 0.5, inertia=(0.02, 0.02, 0.02))
+    hub = m.body("hub", 0.5, inertia=(0.02, 0.02, 0.02), shape=jd.cylinder(0.06, 0.1), colour="#3d444d")
     m.force(m.revolute("motor", m.ground, hub, axis="z"), m.input("torque", unit="N*m"))
     strip = beam((0, 0, 0), (1, 0, 0), rectangle(0.007, 0.05), Material(2e9, 0.3, 1200.0), elements=4)
     rod = m.flexible_body("rod", strip, attach={"start": hub}, modes=3, colour="#c9a227")

@@ -377,9 +377,8 @@ def run(options: argparse.Namespace) -> None:
             return optimise_named(model, chosen, options)
         if not model.analyses:
             raise InputError(f"model '{model.name}' names no analyses; say how long to simulate: -t 10")
-        if options.formulation != "recursive":
-            raise InputError(f"--formulation {options.formulation} needs a motion: say how long to simulate, -t 10")
-        done = run_analyses(model, *options.analyses, settings=settings(options.set), progress=sys.stderr.isatty())
+        word = None if options.formulation == "recursive" else options.formulation
+        done = run_analyses(model, *options.analyses, settings=settings(options.set), progress=sys.stderr.isatty(), formulation=word)
     print(done["run"] if options.time else done)
     for path in done.save(options.output):
         print(path)

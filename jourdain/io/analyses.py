@@ -46,6 +46,7 @@ from ..model.model import Model
 from ..model.units import quantity
 from ..model.values import number
 from ..shown import Shown
+from ..systems.formulations import FORMULATIONS, formulate
 from ..systems.start import initial_values
 from .model_names import ModelNames
 from .model_reader import is_quantity
@@ -71,11 +72,24 @@ _ROWS = ("times", "frequencies", "values")
 class ModelRun(Shown, Mapping[str, Any]):
     """Results of a model's analyses by name; of solutions only the channels that the model keeps (``whole`` has all)."""
 
-    def __init__(self, system: System, start: State) -> None:
+    def __init__(self, system: System, start: State, settings: Mapping[str, Any] | None = None) -> None:
         self.system = system
         self.start = start
         #: Results as the analyses gave them.
         self.whole: dict[str, Any] = {}
+        #: The formulation of the system, where the run has chosen one.
+        self.formulation = ""
+        self._settings = dict(settings or {})
+        self._formulated: dict[str, tuple[System, State]] = {}
+
+    def in_formulation(self, formulation: str | None) -> tuple[System, State]:
+        """The system and its start in a formulation by name; as the run has them where none is given."""
+        if formulation is None or formulation == self.formulation:
+            return self.system, self.start
+        if formulation not in self._formulated:
+            system, start = starting(self.system.model, self._settings, formulation)
+            self._formulated[formulation] = formulate(system, formulation), start
+        return self._formulated[formulation]
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.whole:
@@ -112,11 +126,12 @@ def run(
     variant: str | None = None,
     settings: Mapping[str, Any] | None = None,
     progress: bool = False,
+    formulation: str | None = None,
 ) -> ModelRun:
     """Runs the analyses of a model or a model file (all of them, or those named) from its initial state.
 
     ``settings`` replaces parameters, inputs and initial values by name.  An analysis with ``from = "other"`` starts where
-    that other analysis ended.
+    that other analysis ended.  Those that name no ``formulation`` are in the one given ("recursive").
     """
     if not isinstance(model, Model):
         from .model_file import load_model
@@ -128,9 +143,16 @@ def run(
         raise InputError(f"model '{model.name}' names no analyses; add [analyses.NAME] with a verb such as simulate")
     for name in names:
         _known(name, model.analyses, "analysis")
-    system, start = starting(model, settings or {})
-    done = ModelRun(system, start)
     order = [n for n in model.analyses if not names or n in names]
+    asked = {n: model.analyses[n].get("formulation") for n in order}
+    for name, word in asked.items():
+        if word is not None and word not in FORMULATIONS:
+            raise InputError(f"analysis '{name}': formulation '{word}' is unknown; use one of {', '.join(FORMULATIONS)}")
+    alike = set(asked.values())  # a model that other formulations refuse is compiled in its own alone
+    chosen: str = formulation or (alike.pop() if len(alike) == 1 else None) or "recursive"
+    system, start = starting(model, settings or {}, chosen)
+    done = ModelRun(formulate(system, chosen), start, settings)
+    done.formulation = chosen
     for name in order:
         _result(done, name, (), progress)
     done.whole = {n: done.whole[n] for n in order}
@@ -152,13 +174,15 @@ def _result(done: ModelRun, name: str, waiting: tuple[str, ...], progress: bool)
     changes = options.pop("initial", {})
     try:
         _known(verb, VERBS, "verb")
-        start: Any = done.start
+        system, begun = done.in_formulation(options.pop("formulation", None))
+        start: Any = begun
         if source is not None:
             _known(source, model.analyses, "analysis")
-            start = _end(_result(done, source, (*waiting, name), progress))
+            found = _result(done, source, (*waiting, name), progress)
+            start = _deformed(verb, found, changes) if getattr(system, "parts", ()) else _end(found)
         if changes:
-            start = _changed(done.system, start, changes)
-        done.whole[name] = _call(done.system, verb, start, options, progress)
+            start = _changed(system, start, changes)
+        done.whole[name] = _call(system, verb, start, options, progress)
     except JourdainError as error:
         if str(error).startswith("analysis '"):
             raise
@@ -171,7 +195,9 @@ def planned(model: Model, name: str, settings: Mapping[str, Any] | None = None) 
     _known(name, model.analyses, "analysis")
     options = dict(model.analyses[name])
     verb, source, changes = options.pop("verb"), options.pop("from", None), options.pop("initial", {})
-    system, start = starting(model, settings or {})
+    chosen = options.pop("formulation", "recursive")
+    system, start = starting(model, settings or {}, chosen)
+    system = formulate(system, chosen)
     state: Any = start
     if source is not None:
         _known(source, model.analyses, "analysis")
@@ -199,14 +225,15 @@ def _arguments(system: System, verb: str, start: Any, options: dict[str, Any]) -
     """The state and the options of a verb, checked."""
     function: Callable[..., Any] = getattr(system, verb)
     state = VERBS[verb]
-    allowed = [p for p in inspect.signature(function).parameters if p not in (state, "parameters", "progress", "options")]
+    known = [*inspect.signature(function).parameters, *inspect.signature(getattr(type(system.reference), verb, function)).parameters]
+    allowed = [p for p in dict.fromkeys(known) if p not in (state, "self", "parameters", "progress", "options")]
     for key in options:
         if key not in allowed:
             near = nearest(key, allowed, 2) or allowed
             raise InputError(f"{verb} has no option '{key}'; it has {', '.join(near)}")
     if verb == "simulate" and "t" not in options:
         raise InputError('simulate lacks its duration, such as t = "10 s"')
-    if verb not in _ABOUT:
+    if verb not in _ABOUT and not is_solution(start):
         start = getattr(start, "state", start)
     return start, {k: _option(system, verb, k, x) for k, x in options.items()}
 
@@ -306,6 +333,15 @@ def _end(result: Any) -> Any:
     if hasattr(result, "state") or hasattr(result, "q"):
         return result
     raise InputError(f"a {type(result).__name__} has no state to start from")
+
+
+def _deformed(verb: str, result: Any, changes: Mapping[str, Any]) -> Any:
+    """The motion after which parts of large deformation go on: a state does not tell how they are bent."""
+    if verb != "simulate" or changes or not is_solution(result):
+        raise InputError(
+            "parts of large deformation go on after a motion by simulate alone, with nothing changed; leave out 'from' or 'initial'"
+        )
+    return result
 
 
 def _changed(system: System, start: Any, changes: Mapping[str, Any]) -> State:

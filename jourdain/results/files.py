@@ -151,7 +151,8 @@ def _write_parquet(sol: Solution, path: Path) -> None:
 def _read_parquet(path: Path) -> Solution:
     pq = need("pyarrow.parquet", "files", ".parquet")
     table = pq.read_table(path, memory_map=False, page_checksum_verification=True)
-    head = check_header(metadata.loads((table.schema.metadata or {})[_HEADER.encode()].decode()))
+    known = {**(pq.read_metadata(path).metadata or {}), **(table.schema.metadata or {})}  # what grew in pieces has it behind its rows
+    head = check_header(metadata.loads(known[_HEADER.encode()].decode()))
     flat = {name: table[name].to_numpy() for name in table.column_names}
     return build(head, flat["t"], _assembler(head, flat))
 

@@ -51,7 +51,9 @@ def beyond_limits(system: Compiled, solution: Solution) -> str:
     limited = [j for j in system.model.joints.values() if j.limits != (None, None)]
     if not limited:
         return ""
-    acting = {joint.name for load in system.model.loads.values() if load.kind == "stop" for joint in load.joints}
+    acting = {joint.name for load in system.model.loads.values() if load.kind == "stop" for joint in load.joints} | set(
+        system.model.rigid_stops
+    )
     for joint in limited:
         low, high = joint.limits
         names = joint.coordinates[0].names if len(joint.coordinates) == 1 else ()

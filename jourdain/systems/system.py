@@ -49,7 +49,7 @@ R = TypeVar("R")
 
 #: Verbs for which it does not matter whether bodies touch, that are made of runs, or that know rigid contacts.
 KNOW_CONTACTS = (
-    "sweep", "explore", "kinematics", "assemble", "assembly_modes", "mobility", "closure_report", "inverse_kinematics", "velocity_transformation",
+    "sweep", "stream", "explore", "kinematics", "assemble", "assembly_modes", "mobility", "closure_report", "inverse_kinematics", "velocity_transformation",
     "equilibrium", "inverse_dynamics_along", "static_forces", "linearise", "modal", "frequency_response", "root_locus",
 )  # fmt: skip
 #: Verbs that know surfaces that give way, and no others.
@@ -281,6 +281,19 @@ class System(Compiled):
         True
         """
         raise NotImplementedError
+
+    @verb
+    def stream(
+        self, path: Any, x0: Any = None, t: float | Sequence[float] | None = None, method: str | None = None, pieces: int = 20,
+        names: Sequence[str] | None = None, **options: Any,
+    ) -> Solution:  # fmt: skip
+        """:meth:`simulate` in pieces that go on from each other, whose rows are added to a .h5 or .parquet file as they are made.
+
+        See :func:`jourdain.analysis.stream.stream`.
+        """
+        from ..analysis.stream import stream
+
+        return stream(self, path, x0, t, method, pieces=pieces, names=names, **options)
 
     @verb
     def sweep(

@@ -178,3 +178,33 @@ def test_everything_is_kept_in_a_folder(tmp_path: Path) -> None:
     table = jd.load_solution(tmp_path / "out" / "swing.npz")
     assert set(table.names) == set(found["swing"].names)
     assert "modes of pendulum" in (tmp_path / "out" / "modes.txt").read_text()
+
+
+def test_an_analysis_names_its_formulation(tmp_path: Path) -> None:
+    """A rope that exists in directors only, in a file: one analysis starts where another ends; a formulation for all; an unknown one."""
+    m = jd.Model("line")
+    rope = jd.structures.cable(
+        (0, 0, 0), (2, 0, 0), jd.structures.circle(0.02), jd.structures.Material(5e6, 0.45, 1100.0), elements=4, viscosity=20.0
+    )
+    m.spherical("left", m.ground, m.flexible_body("rope", rope, modes=2).node("start"))
+    fall = {"verb": "simulate", "formulation": "directors", "t": 0.2, "step": 0.01}
+    m.analyses |= {"fall": fall, "on": fall | {"from": "fall"}}
+    m.save(tmp_path / "line.toml")
+    done = run(tmp_path / "line.toml")
+    assert np.ptp(done["fall"]["energy.total"] + done["fall"]["energy.dissipated"]) < 1e-11
+    whole = m.compile(formulation="directors").simulate({}, t=0.4, step=0.01)
+    assert done["fall"]["rope.4"] == pytest.approx(whole["rope.4"][:21], abs=1e-12)
+    assert done["on"]["rope.4"] == pytest.approx(whole["rope.4"][20:], abs=1e-10)
+    m.analyses["on"]["initial"] = {"left.x": 0.1}
+    with pytest.raises(InputError, match="analysis 'on': parts of large deformation go on after a motion by simulate alone"):
+        run(m)
+    with pytest.raises(InputError, match="analysis 'fall': formulation 'director' is unknown"):
+        m.analyses["fall"]["formulation"] = "director"
+        run(m, "fall")
+
+
+def test_a_formulation_for_all_analyses() -> None:
+    text = PENDULUM[: PENDULUM.index("[analyses")] + '[analyses.swing]\nverb = "simulate"\nt = 0.5\nrtol = 1e-10\natol = 1e-12\n'
+    m = jd.io.model_file.loads_model(text)
+    a, b = (run(m, formulation=f)["swing"]["hinge.angle"][-1] for f in ("recursive", "cartesian"))
+    assert a == pytest.approx(b, abs=1e-8)

@@ -253,3 +253,25 @@ def test_the_least_displacement_at_rest() -> None:
     grid = np.array([82.15, 83.15, 84.15])
     turns = [turn(Hexapod("I", R(z))) for z in grid]
     assert turns[1] == min(turns) == pytest.approx(9.129e-4, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("variant", "rows"),
+    [
+        ("I", {55: 1.1876e-3, 68.2: 9.797e-4, 75: 9.319e-4, 90: 9.260e-4}),
+        ("II", {0: 1.7029e-2, 30: 1.7854e-2, 60: 2.1711e-2, 90: 4.9022e-2}),
+    ],
+)
+def test_turns_over_the_angle(variant: str, rows: dict[float, float]) -> None:
+    """T10: of variant II the turn grows with the angle, so that its optimum is ζ = 0; of variant I it has its least at 83°."""
+    found = [turn(Hexapod(variant, R(z))) for z in rows]
+    assert found == pytest.approx(list(rows.values()), rel=1e-3)
+    assert variant == "I" or found == sorted(found)
+
+
+def test_stiff_struts_follow_the_circle() -> None:
+    """T6: without load and with struts ten thousand times stiffer the tool stays within a micrometre of its path."""
+    s = hexapod_machine(Hexapod("I", R(82.5), k=1.02e10), "springs", torque=0.0).compile()
+    s.set_parameters(d=2e6)
+    sol = s.simulate({"tool.x": -0.1}, t=(2.0, 3.0), method="radau", rtol=1e-8, atol=1e-12)
+    assert max(np.abs(sol[f"away.{a}"]).max() for a in "xyz") < 1e-6

@@ -20,7 +20,7 @@ from jourdain.view.shape import box, mesh, prism, revolved, sphere, torus, tube
 with_povray = pytest.mark.skipif(shutil.which("povray") is None, reason="POV-Ray is not installed")
 
 
-def test_motion_file_reads_back_to_the_poses(scene: Scene, tmp_path: Path) -> None:
+def test_18_T14_motion_file_reads_back_to_the_poses(scene: Scene, tmp_path: Path) -> None:
     times = [0.0, 0.7, 3.3333, 5.0]
     save_povray(scene, tmp_path, times)
     arrays = read_motion((tmp_path / "motion.inc").read_text())

@@ -22,7 +22,7 @@ from jourdain.view.rotation import (
 number = st.floats(-4, 4, allow_nan=False, allow_subnormal=False)
 
 
-def test_matrix_round_trip_of_ten_thousand_rotations(rng: np.random.Generator) -> None:
+def test_18_T14_matrix_round_trip_of_ten_thousand_rotations(rng: np.random.Generator) -> None:
     axes = rng.normal(size=(10000, 3))
     axes /= np.linalg.norm(axes, axis=1, keepdims=True)
     angles = np.concatenate([rng.uniform(0, np.pi, 9000), np.zeros(500), np.full(500, np.pi)])
@@ -31,7 +31,7 @@ def test_matrix_round_trip_of_ten_thousand_rotations(rng: np.random.Generator) -
     assert np.max(np.abs(back - matrices)) < 1e-12
 
 
-def test_roots_of_the_diagonal_alone_lose_signs(rng: np.random.Generator) -> None:
+def test_18_T14_roots_of_the_diagonal_alone_lose_signs(rng: np.random.Generator) -> None:
     """e_k = ½√S_kk, as printed in the thesis on rotationless bodies, gives another rotation for most matrices."""
     R = Rotation.random(1000, random_state=rng).as_matrix()
     d = np.einsum("nii->ni", R)

@@ -171,7 +171,7 @@ def block_of_bricks(count: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray
     return grid.astype(float), np.array([[number[tuple(c + d)] for d in corners.tolist()] for c in cells])
 
 
-def test_solids_show_their_outside(rng: np.random.Generator) -> None:
+def test_18_T14_solids_show_their_outside(rng: np.random.Generator) -> None:
     points, bricks = block_of_bricks((3, 2, 2))
     K = sp.csc_array(sp.eye_array(3 * len(points)))
     rows = (3 * bricks[:, :, None] + np.arange(3)).reshape(len(bricks), 24)
@@ -185,6 +185,10 @@ def test_solids_show_their_outside(rng: np.random.Generator) -> None:
     assert (outward > 0).all()
     assert np.sum(np.einsum("na,na->n", normals, a)) / 6 == pytest.approx(12.0)  # volume by Gauss' theorem
     assert surface.places is not None
+    faces = surface.places[surface.faces]
+    assert len(faces) == 2 * 2 * (3 * 2 + 3 * 2 + 2 * 2)  # two triangles a face
+    edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all()  # a closed surface
     np.testing.assert_allclose(surface.shapes[:, :, 0], shape.reshape(-1, 3)[surface.places])
     inside = [i for i, p in enumerate(points) if (p > 0).all() and (p < (3, 2, 2)).all()]
     assert set(inside).isdisjoint(surface.places.tolist()) and inside
@@ -266,7 +270,7 @@ def test_a_point_beside_a_node_turns_with_it() -> None:
     np.testing.assert_allclose(node.moved(np.array([1.0, 0, 0]), np.ones(1), 2.0), [np.cos(1.0), np.sin(1.0), 0])
 
 
-def test_colours_run_from_the_first_to_the_last() -> None:
+def test_18_T14_colours_run_from_the_first_to_the_last() -> None:
     colours = coloured(np.array([-1.0, 0.0, 5.0, 10.0, 20.0]), 0.0, 10.0, SEQUENTIAL)
     ends = [np.array([int(c[i : i + 2], 16) for i in (1, 3, 5)]) / 255 for c in (SEQUENTIAL[0], SEQUENTIAL[-1])]
     np.testing.assert_allclose(colours[[0, 1]], [ends[0]] * 2)

@@ -81,6 +81,12 @@ class Front(Shown):
 
         return pairs(self, file, show)
 
+    def save_page(self, path: Any, play: bool = True, **options: Any) -> Any:
+        """A page with all designs, brushed over criteria and variables; with ``play`` a click shows a design in motion (pages in a folder beside it)."""
+        from ...view.front_page import save_front_page
+
+        return save_front_page(self, path, play, **options)
+
     def __str__(self) -> str:
         names, variables = list(self.problem.minimise), [v.name for v in self.problem.variables]
         lines = [

@@ -43,8 +43,8 @@ def hexapod_machine(
         raise ModelError(f"hexapod_machine: path {path!r} is unknown; use 'circle' or 'rest'")
     m = Model("hexapod machine", gravity=(0, 0, 0))
     zeta = m.parameter("zeta", given.zeta, "rad", (0.0, 0.5 * np.pi), "angle by which tool joints are turned")
-    k = m.parameter("k", given.k, "N/m", (1e5, 1e8), "stiffness of a strut with both its joints")
-    d = m.parameter("d", DAMPING, "N s/m", (0.0, 1e6), "damping of a joint")
+    k = m.parameter("k", given.k, "N/m", (1e5, 1e11), "stiffness of a strut with both its joints")
+    d = m.parameter("d", DAMPING, "N s/m", (0.0, 1e7), "damping of a joint")
     tool = m.body("tool", mass=TOOL_MASS, inertia=TOOL_INERTIA, shape=[cylinder(0.1, 0.65, axis="z"), cylinder(0.02, 0.2, axis="z").at(0, 0, -0.42)], colour="#4269d0")  # fmt: skip
     m.sequence("tool", m.ground, tool, ["Tx", "Ty", "Tz", "Rx", "Ry", "Rz"])
     p, rate = _path(m.time) if path == "circle" else ((0.0,) * 3, (0.0,) * 3)

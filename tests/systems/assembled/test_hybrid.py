@@ -21,7 +21,7 @@ def run(
     return rotor.compile(formulation="directors", coupling=coupling, reduction=reduction).simulate(x0 or {}, t=t, step=step)
 
 
-def test_every_coupling_and_reduction_gives_the_same_motion() -> None:
+def test_18_T13_every_coupling_and_reduction_gives_the_same_motion() -> None:
     """BHEMC and RHEMC of the thesis (T13): equal to 1e-9, and each exact in energy."""
     expected = run("constraints", "none")
     assert expected["energy.potential"].max() > 0.02 * expected["energy.total"].max()
@@ -34,7 +34,7 @@ def test_every_coupling_and_reduction_gives_the_same_motion() -> None:
             assert np.ptp(sol["energy.total"] - sol["energy.supplied"]) < 1e-10 * sol["energy.total"].max()
 
 
-def test_momentum_of_the_rotor_is_the_impulse_of_its_torque() -> None:
+def test_18_T13_momentum_of_the_rotor_is_the_impulse_of_its_torque() -> None:
     """L₃ = torque · ramp after the torque has ended, to second order in the step's angle; L₁ = L₂ = 0, and the energy is constant."""
     errors = []
     for step in (0.05, 0.025):
@@ -47,7 +47,7 @@ def test_momentum_of_the_rotor_is_the_impulse_of_its_torque() -> None:
     assert errors[0] < 3e-4 and errors[0] / errors[1] == pytest.approx(4.0, rel=0.2)
 
 
-def test_unknowns_are_those_of_the_thesis() -> None:
+def test_18_T13_unknowns_are_those_of_the_thesis() -> None:
     """1825 of the reduced scheme and 2041 of the basic one, with 228 hexahedra and 640 nodes (Uhlar, Sec. 6.4.1)."""
     rotor = jd.library.helicopter_rotor()
     for coupling, reduction, unknowns in (("null space", "joints", 1825), ("constraints", "none", 2041)):
@@ -56,7 +56,7 @@ def test_unknowns_are_those_of_the_thesis() -> None:
         assert system.report(0.02, reduction=reduction)["unknowns"] == unknowns
 
 
-def test_stiff_blades_turn_as_a_rigid_rotor() -> None:
+def test_18_T13_stiff_blades_turn_as_a_rigid_rotor() -> None:
     """With blades 1000 times stiffer: L₃ = J θ̇ with the inertia of hub and blades about the mast."""
     sol = run(stiffness=1e3, t=1.0, step=0.02)
     blade = 510.0 * 9.5 * 0.9 * 0.2
@@ -188,7 +188,7 @@ def test_refusals_name_the_body_and_the_remedy() -> None:
 
 
 @pytest.mark.slow
-def test_e15_of_the_thesis() -> None:
+def test_18_T13_e15_of_the_thesis() -> None:
     """The whole rotor: L₃ = 30 000 N m s after t = 3 s, L₁ = L₂ = 0, and a constant energy from then on."""
     sol = jd.library.helicopter_rotor().compile(formulation="directors", reduction="bodies").simulate({}, t=4.0, step=0.02)
     late = sol.t > 3.0 - 1e-9

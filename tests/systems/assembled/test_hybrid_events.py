@@ -22,7 +22,7 @@ def throw(reduction: str, coupling: str = "null space") -> jd.Solution:
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
-def test_the_trebuchet_keeps_its_energy_through_both_events(reduction: str) -> None:
+def test_18_T13_e16_energy_through_both_events(reduction: str) -> None:
     sol, expected = throw(reduction), throw("none")
     assert [e.name for e in sol.events] == ["leaves", "throws"]
     assert np.ptp(sol["energy.total"]) < 1e-13 * sol["energy.kinetic"].max()
@@ -36,7 +36,7 @@ def test_coupling_by_constraints_is_the_same() -> None:
     assert sol["missile.position"] == pytest.approx(expected["missile.position"], abs=1e-9)
 
 
-def test_the_missile_flies_on_a_parabola_from_its_release() -> None:
+def test_18_T13_e16_the_missile_flies_on_a_parabola() -> None:
     sol = throw("bodies")
     t0 = next(e.t for e in sol.events if e.name == "throws")
     k = int(np.flatnonzero(sol.t == t0)[-1])
@@ -98,7 +98,7 @@ def test_a_run_that_fails_tells_what_its_parts_did() -> None:
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
-def test_the_manipulator_balances_its_energy_in_every_step(reduction: str) -> None:
+def test_18_T13_e17_the_manipulator_balances_its_energy_in_every_step(reduction: str) -> None:
     """Rolling carts, driven wheels, elastic legs, hinges with friction: H_{n+1} − H_n + ΔD = work of the drives, in every step."""
     m = jd.library.rolling_manipulator()
     s = m.compile(formulation="directors", reduction=reduction)
@@ -107,8 +107,8 @@ def test_the_manipulator_balances_its_energy_in_every_step(reduction: str) -> No
     assert np.abs(left).max() < 1e-12 and np.ptp(sol["energy.supplied"]) > 1e-3 and sol["energy.dissipated"][-1] > 1e-9
     assert sol["constraints.violation"].max() < 1e-12
     if reduction == "none":
-        test_the_manipulator_balances_its_energy_in_every_step.expected = sol  # type: ignore[attr-defined]
-    expected = getattr(test_the_manipulator_balances_its_energy_in_every_step, "expected", sol)
+        test_18_T13_e17_the_manipulator_balances_its_energy_in_every_step.expected = sol  # type: ignore[attr-defined]
+    expected = getattr(test_18_T13_e17_the_manipulator_balances_its_energy_in_every_step, "expected", sol)
     for name in ("platform.position", "leg2.9", "left1.axle.angle"):
         assert sol[name] == pytest.approx(expected[name], abs=1e-9)
 

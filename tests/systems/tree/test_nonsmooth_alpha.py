@@ -156,3 +156,21 @@ def test_what_it_does_not_know_it_says() -> None:
     m.event("half", m.joints["f0"].coordinates[0].q[0] - 0.2, direction=1)
     with pytest.raises(InputError, match="knows no events, but 'ball' has 'half'"):
         m.compile().simulate(start, 0.1, ALPHA, step=1e-3)
+
+
+@pytest.mark.parametrize(
+    "way", [{"method": "moreau", "step": 1e-3}, {"method": ALPHA, "step": 1e-3}, {}], ids=["moreau", "alpha", "events"]
+)
+def test_a_load_that_follows_accelerations_in_rigid_contact(way: dict[str, Any]) -> None:
+    """A block of 2 kg with an added mass of 3 kg along x, pulled by 5 N against μ = 0.1."""
+    m = jd.Model("added mass")
+    m.ground.shapes.append(jd.plane())
+    carriage, block = m.body("carriage", mass=1e-9), m.body("block", mass=2.0, inertia=(0.01, 0.01, 0.01))
+    block.shapes.append(jd.box(0.1, 0.1, 0.1))
+    x = m.prismatic("x", m.ground, carriage, axis="x")
+    m.prismatic("z", carriage, block, axis="z")
+    m.force(x, 5.0 - 3.0 * x.coordinates[0].a[0])
+    m.contact("floor", block, m.ground, law=jd.contact.rigid(friction=0.1))
+    sol = m.compile().simulate({"z.displacement": 0.05}, 1.0, **way)
+    assert abs(sol["x.displacement_rate"][-1] - (5.0 - 0.2 * G) / 5.0) < 1e-8
+    np.testing.assert_allclose(sol["floor.block.force"][-1], [-0.2 * G, 0.0, 2.0 * G], atol=1e-7)

@@ -1,0 +1,84 @@
+"""Long runs whose results go to a file as they are made."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..results.solution import Solution
+from ..results.stream_file import StreamFile
+from ..systems.run import SimulationError, SimulationInterrupted
+
+if TYPE_CHECKING:
+    from ..systems.system import System
+
+
+def stream(
+    system: System, path: str | Path, x0: Any = None, t: float | Sequence[float] | None = None, method: str | None = None, *,
+    pieces: int = 20, names: Sequence[str] | None = None, inputs: Mapping[str, Any] | None = None, **options: Any,
+) -> Solution:  # fmt: skip
+    """Simulates as :func:`.simulate` does, in ``pieces`` of equal length that go on from each other, and adds the rows of each to a .h5 or .parquet file.
+
+    ``names`` are the channels that are kept (those that need no further computation, where they are not given).  What was done is in the file, also where a run
+    fails or is interrupted by Ctrl-C; the solution of the last piece is returned.
+    """
+    if not isinstance(pieces, int) or pieces < 1:
+        raise InputError(f"stream '{system.model.name}': pieces = {pieces!r} must be a whole number, 1 or more")
+    if t is None:
+        raise InputError(f"stream '{system.model.name}': for how long? give t= in seconds, or (start, end)")
+    for word in ("times", "outputs"):
+        if word in options:
+            raise InputError(f"stream '{system.model.name}': there is no option '{word}'; every step of a piece is written")
+    begin, end = (0.0, float(t)) if isinstance(t, (int, float)) else map(float, t)
+    ends = np.linspace(begin, end, pieces + 1)
+    file, sol = StreamFile(path, names), x0
+    try:
+        for a, b in pairwise(ends):
+            try:
+                sol = system.simulate(sol, (float(a), float(b)), method, inputs=inputs, **options)
+            except (SimulationError, SimulationInterrupted) as error:
+                if error.solution is not None:
+                    with _undisturbed():
+                        file.add(_kept(error.solution, names))
+                raise
+            with _undisturbed():
+                file.add(_kept(sol, names))
+            options.pop("overlap", None)
+    finally:
+        with _undisturbed():
+            file.close()
+    return sol  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Puts Ctrl-C off until rows are written whole."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: asked.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if asked:
+        raise KeyboardInterrupt
+
+
+def _kept(sol: Solution, names: Sequence[str] | None) -> Solution:
+    """The solution with what it holds already, where nothing else is asked for."""
+    if names is not None:
+        return sol
+    return sol.select(*(n for n in sol.names if sol.channel(n).computed))
+
+
+__all__ = ["stream"]

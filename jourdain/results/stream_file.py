@@ -1,0 +1,128 @@
+"""Results that are written while a run goes on: rows are added to an HDF5 or Parquet file piece by piece, so that memory holds one piece alone.
+
+While it grows an HDF5 file can be read by any HDF5 library; what was added is on the disk after every piece.  A Parquet file gets its footer when it is closed, also by
+an error or Ctrl-C.  Closed files are read by :func:`jourdain.results.files.load_solution`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jourdain.errors import InputError
+from jourdain.results import metadata
+from jourdain.results.exchange import columns, need
+from jourdain.results.files import _HDF5_BLOCK, _HDF5_MARK, _HEADER, FORMAT
+from jourdain.results.solution import Solution
+
+#: Headers of this version have no digest of all numbers, which are not all in memory at any time.
+WITHOUT_DIGEST = 1
+
+
+class StreamFile:
+    """A file to which pieces of a solution are added, with the channels of the first one that ``names`` keep."""
+
+    def __init__(self, path: str | Path, names: Sequence[str] | None = None) -> None:
+        self.path, self.names = Path(path), names
+        self.samples = 0
+        self._last: Solution | None = None
+        kinds = {".h5": _Hdf5, ".hdf5": _Hdf5, ".parquet": _Parquet}
+        if self.path.suffix.lower() not in kinds:
+            raise InputError(f"file {str(path)!r}: results are streamed to .h5, .hdf5 or .parquet, not to {self.path.suffix!r}")
+        if not self.path.parent.is_dir():
+            raise InputError(f"file {str(path)!r}: folder {str(self.path.parent)!r} does not exist; create it first")
+        self._file: Any = kinds[self.path.suffix.lower()](self.path)
+
+    def add(self, piece: Solution) -> None:
+        """Adds the rows of a piece; the first one, which ended the piece before, is left out."""
+        kept = piece if self.names is None else piece.select(*self.names)
+        first = 0 if self._last is None else int(piece.t[0] == self._last.t[-1])
+        self._file.add(kept, first)
+        self.samples, self._last = self.samples + len(kept.t) - first, kept
+
+    def close(self) -> None:
+        """Ends the file."""
+        if self._last is None:
+            self._file.abandon()
+            return
+        sol = self._last
+        described = [
+            {"name": n, "unit": c.unit, "description": c.description, "shape": list(c.values.shape[1:]), "type": str(c.values.dtype)}
+            for n, c in ((n, sol.channel(n)) for n in sol.names)
+        ]
+        head = {
+            "format": FORMAT, "version": WITHOUT_DIGEST, "samples": self.samples, "channels": described, "derivatives": sol.derivatives,
+            "metadata": sol.metadata, "statistics": sol.statistics, "events": sol.events.plain(),
+        }  # fmt: skip
+        self._file.close(metadata.dumps(head))
+
+
+class _Hdf5:
+    """Datasets that grow."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self._file = path, need("h5py", "files", ".h5").File(path, "w", userblock_size=_HDF5_BLOCK)
+
+    def add(self, sol: Solution, first: int) -> None:
+        for name, values in {"t": sol.t, **{f"channels/{n}": sol[n] for n in sol.names}}.items():
+            rows = np.asarray(values)[first:]
+            if name not in self._file:
+                data = self._file.create_dataset(name, data=rows, maxshape=(None, *rows.shape[1:]), chunks=True)
+                channel = None if name == "t" else sol.channel(name.removeprefix("channels/"))
+                data.attrs["unit"] = "s" if channel is None else channel.unit
+                continue
+            data = self._file[name]
+            data.resize(len(data) + len(rows), axis=0)
+            if len(rows):
+                data[-len(rows) :] = rows
+        self._file.flush()
+
+    def close(self, head: str) -> None:
+        self._file.attrs["format"] = FORMAT
+        self._file.create_dataset(_HEADER, data=head)
+        self._file.close()
+        with open(self.path, "r+b") as file:
+            file.seek(_HDF5_BLOCK)
+            digest = hashlib.file_digest(file, "sha256").hexdigest().encode()
+            file.seek(0)
+            file.write((_HDF5_MARK + digest).ljust(_HDF5_BLOCK, b"\0"))
+
+    def abandon(self) -> None:
+        self._file.close()
+        self.path.unlink()
+
+
+class _Parquet:
+    """A group of rows a piece."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._writer: Any = None
+        self._pa, self._pq = need("pyarrow", "files", ".parquet"), need("pyarrow.parquet", "files", ".parquet")
+
+    def add(self, sol: Solution, first: int) -> None:
+        table = {"t": sol.t} | columns(sol)
+        arrays = [self._pa.array(np.ascontiguousarray(values[first:]), from_pandas=False) for values in table.values()]
+        if self._writer is None:
+            fields = [
+                self._pa.field(n, self._pa.from_numpy_dtype(v.dtype), nullable=False, metadata={"unit": sol.channel(n).unit})
+                for n, v in table.items()
+            ]
+            self._schema = self._pa.schema(fields)
+            self._writer = self._pq.ParquetWriter(self.path, self._schema, compression="zstd", write_page_checksum=True)
+        self._writer.write_table(self._pa.Table.from_arrays(arrays, schema=self._schema))
+
+    def close(self, head: str) -> None:
+        assert self._writer is not None
+        self._writer.add_key_value_metadata({_HEADER: head})
+        self._writer.close()
+
+    def abandon(self) -> None:
+        pass
+
+
+__all__ = ["StreamFile"]

@@ -1,0 +1,89 @@
+"""Results that go to a file while a run goes on: the rows of one run, whatever the method, also where it ends early."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jourdain as jd
+from jourdain.errors import InputError
+
+WAYS: dict[str, dict[str, Any]] = {
+    "moreau": {"method": "moreau", "step": 1e-3},
+    "events": {"rtol": 1e-9},
+    "penalty": {"method": "rk4", "step": 1e-4},
+}
+
+
+def balls(way: str) -> jd.System:
+    m = jd.Model("balls")
+    m.ground.shapes.append(jd.plane())
+    for k in range(3):
+        m.free(f"f{k}", m.ground, m.body(f"ball{k}", shape=jd.sphere(0.05, density=1000.0)))
+    law = jd.contact.kelvin_voigt(stiffness=1e4, damping=5.0) if way == "penalty" else jd.contact.rigid(friction=0.3, restitution=0.5)
+    m.contact("touch", law=law)
+    return m.compile()
+
+
+START = {"f0.z": 0.1, "f1.z": 0.25, "f2.z": 0.4, "f1.x": 0.02, "f2.y": -0.01}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("suffix", ["h5", "parquet"])
+def test_the_file_holds_the_rows_of_one_run(way: str, suffix: str, tmp_path: Path) -> None:
+    pytest.importorskip("h5py" if suffix == "h5" else "pyarrow")
+    s, file = balls(way), tmp_path / f"run.{suffix}"
+    last = s.stream(file, START, 0.3, pieces=6, **WAYS[way])
+    found, whole = jd.load_solution(file), s.simulate(START, 0.3, **WAYS[way])
+    assert found.t[0] == 0.0 and found.t[-1] == whole.t[-1] == last.t[-1]
+    assert (np.diff(found.t) >= 0.0).all()
+    if way != "events":  # there steps of pieces end elsewhere
+        np.testing.assert_allclose(found.t, whole.t, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found["f1.z"], whole["f1.z"], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        [found[n][-1] for n in ("f0.x", "f1.z", "f2.y")], [whole[n][-1] for n in ("f0.x", "f1.z", "f2.y")], atol=1e-6
+    )
+    if way == "moreau":
+        assert found["touch.ball0.force"].shape == (len(found.t), 3)
+        np.testing.assert_allclose(found["contacts.dissipated"][-1], whole["contacts.dissipated"][-1], rtol=1e-9)
+
+
+def test_named_channels_alone(tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    balls("moreau").stream(tmp_path / "run.h5", START, 0.1, pieces=3, names=["f0.z", "touch.*.force"], **WAYS["moreau"])
+    assert set(jd.load_solution(tmp_path / "run.h5").names) == {"f0.z", *(f"touch.ball{k}.force" for k in range(3))}
+
+
+@pytest.mark.parametrize("suffix", ["h5", "parquet"])
+def test_ctrl_c_keeps_what_was_done(suffix: str, tmp_path: Path) -> None:
+    pytest.importorskip("h5py" if suffix == "h5" else "pyarrow")
+    s, file = balls("moreau"), tmp_path / f"run.{suffix}"
+    s.simulate(START, 0.01, **WAYS["moreau"])
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt) as told:
+        s.stream(file, START, 4000.0, pieces=4000, **WAYS["moreau"])
+    timer.join()
+    done = jd.load_solution(file)
+    assert 0.0 < done.t[-1] < 4000.0 and len(done.t) > 100
+    assert (np.diff(done.t) > 0.0).all()
+    assert told.value is not None
+
+
+def test_what_cannot_be_streamed_is_told(tmp_path: Path) -> None:
+    s = balls("moreau")
+    for given, told in (
+        ({"path": tmp_path / "run.csv"}, "streamed to .h5, .hdf5 or .parquet"), ({"path": tmp_path / "no" / "run.h5"}, "does not exist"),
+        ({"path": tmp_path / "run.h5", "pieces": 0}, "pieces = 0"), ({"path": tmp_path / "run.h5", "outputs": 5}, "no option 'outputs'"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=told):
+            s.stream(**{"x0": START, "t": 0.1, **given}, **WAYS["moreau"])
+    with pytest.raises(InputError):
+        s.stream(tmp_path / "gone.h5", {"nobody": 1.0}, 0.1, **WAYS["moreau"])
+    assert not (tmp_path / "gone.h5").exists()
