@@ -252,3 +252,12 @@ def test_events_refuse_no_friction_in_one_direction() -> None:
         s.simulate({"f.z": 0.05}, 0.1)
     sol = s.simulate({"f.z": 0.05, "f.x_rate": 1.0, "f.y_rate": 0.5}, 0.5, "moreau", step=1e-3)  # a skate
     np.testing.assert_allclose([sol["f.x_rate"][-1], sol["f.y_rate"][-1]], [1.0, 0.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("way", [EXACT, {"method": "moreau", "step": 1e-4}], ids=["events", "moreau"])
+def test_restitution_by_speed(way: dict[str, Any]) -> None:
+    """e(v) = 0.8 − 0.1 v at the speed of each impact."""
+    m = on_the_floor(BALL, restitution=lambda v: 0.8 - 0.1 * v)
+    sol = m.compile().simulate({"f.z": 0.1 + 0.5}, 0.5, **way)
+    speed = math.sqrt(G)  # after half a metre
+    np.testing.assert_allclose(sol["f.z_rate"].max(), speed * (0.8 - 0.1 * speed), atol=1e-9 if "rtol" in way else 2e-3)

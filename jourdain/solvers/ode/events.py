@@ -32,6 +32,9 @@ class Event:
     size: int = 1
     #: Whether the action sees to it that events do not accumulate for ever.
     patient: bool = False
+    #: Whether a guard that is zero where a step begins counts from the step's end on: what memories put back to zero leaves it by powers of time that an interpolation
+    #: may have with the wrong sign.
+    rests: bool = False
 
     def __post_init__(self) -> None:
         if not set(self.directions) <= {-1, 0, 1} or len(self.directions) != self.size:

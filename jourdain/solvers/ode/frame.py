@@ -119,6 +119,7 @@ class Guard(Record):
     action: Address
     action_args: Address
     patient: int
+    rests: int
 
 
 class Watched(Record):

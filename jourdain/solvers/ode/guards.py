@@ -124,8 +124,8 @@ def _earliest(frame: Frame, clock: Clock, count: Count, progress: Progress, lo: 
     for c in range(len(watch)):
         side, left = sign[c], lo
         if side == 0:
-            if looked and g[c] == 0.0 and g[len(watch) + c] == 0.0:
-                continue  # it stays at zero
+            if frame.guards[watch[c].event].rests == 1 or (looked and g[c] == 0.0 and g[len(watch) + c] == 0.0):
+                continue  # it stays at zero, or counts as if it did
             side, left = _side_after(frame, clock, count, progress, c, lo, until)
         if side == 0 or (watch[c].direction != 0 and watch[c].direction != -side):
             continue

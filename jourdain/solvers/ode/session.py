@@ -186,7 +186,7 @@ class Session:
                 action = self.bind(event.action)
             elif event.action is not None:
                 mode = pr.ASKS_PYTHON
-            guards.append((*self.bind(event.guard), offset, mode, *action, int(event.patient)))
+            guards.append((*self.bind(event.guard), offset, mode, *action, int(event.patient), int(event.rests)))
             watch += [(direction, e) for direction in event.directions]
             offset += event.size
         room = EVENT_ROOM + offset * (probes + 2)

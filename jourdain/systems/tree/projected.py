@@ -286,7 +286,7 @@ class NativeSystem:
                 raise InputError(f"watch: '{strange[0]}' is nothing of the model '{self.system.model.name}'")
             symbolic = with_signals(assemble(eq, "watch", "t x u", [vector_result("g", resolved)], optional="a"), self._signals)
             f = compile_function(symbolic, self.system.parameter_vector if symbolic.has_parameters else None)
-            found.append(Event(self.finding(self.of_state(f)), direction, name=f"watch {i}"))
+            found.append(Event(self.finding(self.of_state(f)), direction, name=f"watch {i}", rests=direction != 0))
         return found
 
     def _jump(self, name: str) -> Callable[[float, np.ndarray], np.ndarray]:

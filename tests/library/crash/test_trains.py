@@ -339,6 +339,26 @@ def test_exact_gradients_of_measures_through_memories(case: str) -> None:
             assert elasticity < 1e-3, (n, name)
 
 
+@pytest.mark.parametrize(
+    ("scenario", "le", "he"),
+    [
+        ("stop", (2743315, 3359254, 3576425), (1189034, 1331320, 3527771)), ("stop", (532056, 3354305, 3375717), (990931, 1630300, 1875617)),
+        ("wall", (2302539, 2981723, 3858132), (974738, 1462943, 4373687)), ("wall", (1421821, 1520007, 3217186), (862975, 1993075, 2204691)),
+    ],
+)  # fmt: skip
+def test_hidden_switches_of_devices_that_begin_at_zero(scenario: str, le: tuple[float, ...], he: tuple[float, ...]) -> None:
+    """A coupler that is not yet crushed leaves zero with t³, which interpolations have with either sign: its switch is no event there, and gradients come to their end."""
+    model = lib.buffer_stop(TRAIN, "30 km/h") if scenario == "stop" else lib.barrier(TRAIN, "27.5 km/h")
+    s = model.compile()
+    s.set_parameters(**{f"{n}.level{i}": float(f) for n, levels in (("coupler", le), ("front", he)) for i, f in enumerate(levels, 1)})
+    g = jd.Analysis(s, "simulate", None, t=0.3, rtol=1e-10, atol=1e-12).gradient(
+        {"c": jd.criteria.largest("front.crush")}, ["front.level1"]
+    )
+    fine, h = jd.Analysis(s, "simulate", None, t=0.3, rtol=1e-13, atol=1e-15, max_step=5e-4), 1e-5 * he[0]
+    up, down = (fine.evaluate({"c": jd.criteria.largest("front.crush")}, {"front.level1": he[0] + x})["c"] for x in (h, -h))
+    assert g["c", "front.level1"] == pytest.approx((up - down) / (2 * h), rel=1e-3)
+
+
 def test_measures_read_where_equal_trains_turn_at_once_are_told() -> None:
     """Equal trains: their devices turn at instants that rounding alone tells apart, and the derivative of a peak there is that of one side."""
     model = lib.head_on(TRAIN, TRAIN, speed="55 km/h")
