@@ -53,7 +53,7 @@ def simulate(
 
         return Pieces(system, method, inputs).go(x0, t, options)
     start, restart, span = started(system, x0, t)
-    if (system.model.contacts and touches(system.model) or "overlap" in options) and restart is None and method != "moreau":
+    if ((system.model.contacts and touches(system.model)) or "overlap" in options) and restart is None and method != "moreau":
         from .touching.apart import start_apart
 
         start = start_apart(system, start, options.pop("overlap", None))
