@@ -260,7 +260,8 @@ def test_every_method_that_is_listed_runs_or_names_the_remedy(way: Way) -> None:
     system = compiled(way)
     with pytest.raises(InputError) as told:
         system.simulate(start(system), 0.01, method="rk45")
-    assert str(told.value).endswith(f"choose one of {', '.join(system.methods)}")
+    turns = ["auto"] if {"dopri5", "radau"} <= set(system.methods) else []
+    assert str(told.value).partition("choose one of ")[2].split(", ") == [*turns, *system.methods]
     for method in system.methods:
         fixed = {} if method in ADAPTIVE else FIXED
         try:

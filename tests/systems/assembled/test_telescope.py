@@ -144,7 +144,7 @@ def test_telescope_driven_by_its_inputs_makes_the_prescribed_motion() -> None:
             rhs = [f[0] - dJ * gd * w - dc * gd * gd, f[1] - 0.5 * dm * gd * gd + 0.5 * dJ * w * w - dV]
             return np.array([w, gd, *np.linalg.solve([[J, c], [c, m]], rhs)])
 
-        y = solve_ivp(rates, (0.0, end), [0.0, 0.0, 0.0, 0.0], rtol=1e-7, atol=1e-9, max_step=0.05).y[:, -1]
+        y = solve_ivp(rates, (0.0, end), [0.0, 0.0, 0.0, 0.0], rtol=1e-9, atol=1e-11, max_step=0.05).y[:, -1]
         return abs(y[1] - motion(end, stroke)[0]) + abs(y[0] - sol["platform.angle"][round(end / h)])
 
     coarse, fine = error(0.02), error(0.01)
