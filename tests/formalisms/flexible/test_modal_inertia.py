@@ -61,7 +61,7 @@ def near(found: object, expected: object, tolerance: float = 1e-13) -> None:
     assert np.abs(found - expected).max() <= tolerance * max(1.0, np.abs(expected).max())
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2, 3))])
 def test_inertia_is_that_of_the_points(seed: int) -> None:
     model, masses = chain(seed)
     s = model.compile()

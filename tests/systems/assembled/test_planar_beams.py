@@ -109,7 +109,7 @@ def test_planar_beams_are_spatial_ones(order: int) -> None:
     assert sol[name] == pytest.approx(expected[other], abs=1e-7)
 
 
-@pytest.mark.parametrize("order", [1, 3])
+@pytest.mark.parametrize("order", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["kelvin-voigt", "standard"])
 def test_viscous_sections_are_those_of_space(kind: str, order: int) -> None:
     """The same motion, the same loss, and a balance that is exact in every step; free flight keeps its momenta."""
