@@ -160,6 +160,7 @@ def test_create_every_class() -> None:
     ball = {"kind": "sphere", "radius": 0.1}
     d.create("body", "a.b", {"mass": 1, "shapes": [ball]})
     d.create("body", "other", {"mass": 1, "shapes": [ball]})
+    d.create("body", "third", {"mass": 1})
     d.create("frame", "a.b.tip", {"position": [0, 0, "l"]})
     d.create("frame", "ground.wall", {"position": [1, 0, 0]})
     d.create("joint", "j", {"kind": "free", "parent": "ground", "child": "a.b", "orientation": "xyz"})
@@ -175,6 +176,9 @@ def test_create_every_class() -> None:
     d.create("joint", "k", {"kind": "free", "parent": "ground", "child": "other"})
     d.create("material", "rubber", {"E": 1e7, "nu": 0.48})
     d.create("contact", "touch", {"a": ["a.b"], "b": ["other"], "friction": 0.3})
+    d.create("joint", "slide", {"kind": "prismatic", "parent": "ground", "child": "third", "axis": "x", "limits": [0, 1]})
+    d.create("stop", "slide", {"restitution": 0.5})
+    d.create("rope", "leash", {"a": "ground", "b": "other", "length": 2.0})
     d.create("event", "stop", {"guard": "j.z", "terminal": True})
     d.create("initial", "j.x", 0.5)
     d.create("lock", "j.ry", 0)
