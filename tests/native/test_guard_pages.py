@@ -65,7 +65,7 @@ def test_one_number_too_few_is_a_fault(what: str, side: str, tmp_path: Path) -> 
 RUNS = ("tests/systems/test_every_way.py", "tests/native/test_calls.py")
 
 
-@pytest.mark.parametrize(("side", "chosen"), [("end", "plain or test_calls"), ("begin", "plain")])
+@pytest.mark.parametrize(("side", "chosen"), [("end", "plain or test_calls"), pytest.param("begin", "plain", marks=pytest.mark.slow)])
 def test_every_way_stays_inside(side: str, chosen: str) -> None:
     done = run(side, "-m", "pytest", "-p", "tests.native.guard_pages", "-q", "-x", "-k", chosen, *RUNS)
     assert done.returncode == 0, (done.stdout + done.stderr)[-2000:]

@@ -109,7 +109,7 @@ def test_another_problem_is_told_and_kept_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize(("method", "workers"), [("epsilon", "2"), ("nbi", "processes:2")])
+@pytest.mark.parametrize(("method", "workers"), [("epsilon", "2"), pytest.param("nbi", "processes:2", marks=pytest.mark.slow)])
 def test_a_killed_study_goes_on(method: str, workers: str, tmp_path: Path) -> None:
     script, store = tmp_path / "study.py", tmp_path / "a.db"
     script.write_text(textwrap.dedent(SCRIPT))

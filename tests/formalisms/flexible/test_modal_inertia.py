@@ -81,6 +81,7 @@ def test_inertia_is_that_of_the_points(seed: int) -> None:
     near(s.function("coriolis")(q, v)[0] @ v + s.function("coriolis")(q, v)[1], s.bias(q, v), 1e-12)
 
 
+@pytest.mark.slow
 def test_many_modes_are_summed_by_loops() -> None:
     """Beyond LONG modes their numbers are arrays that native code runs over, one state at a time or several."""
     rng = np.random.default_rng(1)

@@ -76,6 +76,7 @@ def one_blade(torque: float) -> jd.Model:
     return m
 
 
+@pytest.mark.slow
 def test_small_deformations_are_those_of_the_floating_frame() -> None:
     """The same model with all modes of its blade: what differs is of second order in the load."""
     errors = []

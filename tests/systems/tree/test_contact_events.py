@@ -137,6 +137,7 @@ def test_a_rocking_block_by_quadrature() -> None:
     assert np.abs(sol["energy.error"]).max() < 1e-8
 
 
+@pytest.mark.slow
 def test_stick_and_slip_on_a_belt() -> None:
     """A block held by a spring on a belt: it is carried along until the spring pulls μ m g, slides as an oscillator, and sticks again.
 
