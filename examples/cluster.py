@@ -1,7 +1,7 @@
 """One front, wherever its runs are done: in this process, in others, or on a cluster; killed midway, the same call goes on.
 
-python examples/cluster.py [tcp://address-of-a-dask-scheduler:8786]
 python examples/cluster.py
+python examples/cluster.py tcp://ADDRESS:8786  # of a Dask scheduler
 """
 
 import sys
