@@ -19,7 +19,13 @@ def test_there_are_enough() -> None:
     assert len(EXAMPLES) >= 12
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+#: Examples that take longer than half a minute.
+LONG = {"flexible_scara"}
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(p, marks=pytest.mark.slow) if p.stem in LONG else p for p in EXAMPLES], ids=lambda path: path.stem
+)
 def test_example(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason="examples draw with matplotlib")
     # the plain pictures of machines without a browser: tests of the view look at the others

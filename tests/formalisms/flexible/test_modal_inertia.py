@@ -193,6 +193,7 @@ def test_forces_are_those_of_lagrange_from_the_kinetic_energy(order: int) -> Non
     near(s.mass_matrix(q), np.array(evaluate([e for row in jacobian(p, eq.v) for e in row], known), float).reshape(s.nv, s.nv), 1e-12)
 
 
+@pytest.mark.slow
 def test_terms_of_second_order_are_complete() -> None:
     """Against the points themselves, masses are missed in the second order of the amplitudes only, and moments in the third."""
     model, masses = chain(6, 2)
