@@ -62,7 +62,7 @@ def scene_of(
             raise InputError("stress and exaggerate concern flexible bodies of models; a system of elements has none")
         return assembled_scene(first, plots, trace, COLOURS, **options)
     whole = first.system if system is None else system
-    if getattr(whole, "parts", None) and f"{next(iter(whole.model.bodies))}.rotation" in first:
+    if getattr(whole, "parts", None) and all(f"{b}.rotation" in first for b in list(whole.model.bodies)[:1]):
         from .from_parts import parts_scene
 
         if exaggerate != 1.0 or forces:

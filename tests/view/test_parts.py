@@ -29,6 +29,20 @@ def model() -> jd.Model:
     return m
 
 
+def test_a_part_on_the_ground_without_rigid_bodies(tmp_path: Path) -> None:
+    m = jd.Model("bar")
+    part = block((0.5, 0.1, 0.05), (3, 1, 1), Material(1e6, 0.3, 500.0))
+    part.interface("root", "x-")
+    m.flexible_body("bar", part, attach={"root": m.ground})
+    sol = m.compile(formulation="directors").simulate({}, t=0.1, step=0.02)
+    surface = sol.scene().body("bar").surface
+    assert surface is not None
+    tip = surface.deformed(np.asarray(sol.scene().runs[0].amplitudes["bar"])[-1])[:, 2].min()
+    assert tip == pytest.approx(min(sol[f"bar.{k}"][-1, 2] for k in range(16)), abs=1e-4)
+    sol.save_page(tmp_path / "bar.html")
+    assert (tmp_path / "bar.html").stat().st_size > 10_000
+
+
 def test_surfaces_follow_the_nodes(tmp_path: Path) -> None:
     sol = model().compile(formulation="directors", reduction="bodies").simulate({"mast.angle_rate": 3.0}, t=0.3, step=0.02)
     scene = sol.scene(stress={"blade": "von mises", "rod": "stress"})
