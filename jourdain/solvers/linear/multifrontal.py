@@ -103,6 +103,18 @@ def column_counts(ap: Any, ai: Any, parent: Any, mark: Any, counts: Any) -> None
                 i = parent[i]
 
 
+@hot
+def _add_rows(rows: Any, begin: int, end: int, s: int, last: int, below: Any, used: int, mark: Any) -> int:
+    """Adds rows after the last pivot of a front that it does not have yet; how many places are used then."""
+    for p in range(begin, end):
+        i = rows[p]
+        if i > last and mark[i] != s:
+            mark[i] = s
+            below[used] = i
+            used += 1
+    return used
+
+
 @jit
 def front_rows(ap: Any, ai: Any, first: Any, above: Any, at: Any, below: Any, mark: Any, head: Any, sibling: Any) -> None:
     """Rows of each front after its pivots, in order: those of A and those that the fronts below have left."""
@@ -113,20 +125,10 @@ def front_rows(ap: Any, ai: Any, first: Any, above: Any, at: Any, below: Any, ma
     for s in range(above.size):
         last, used = first[s + 1] - 1, at[s]
         for k in range(first[s], last + 1):
-            for p in range(ap[k], ap[k + 1]):
-                i = ai[p]
-                if i > last and mark[i] != s:
-                    mark[i] = s
-                    below[used] = i
-                    used += 1
+            used = _add_rows(ai, ap[k], ap[k + 1], s, last, below, used, mark)
         child = head[s]
         while child >= 0:
-            for p in range(at[child], at[child + 1]):
-                i = below[p]
-                if i > last and mark[i] != s:
-                    mark[i] = s
-                    below[used] = i
-                    used += 1
+            used = _add_rows(below, at[child], at[child + 1], s, last, below, used, mark)
             child = sibling[child]
         if above[s] >= 0:
             sibling[s] = head[above[s]]

@@ -34,6 +34,7 @@ from .touch import (
     NORMAL,
     RATE,
     Touch,
+    add_wrench,
     again,
     apply_law,
     law_between,
@@ -148,18 +149,8 @@ def _energy(m: Any, q: Any, rates: Any) -> float:
 @hot
 def _push(m: Any, w: Any, body: int, sign: float, x: float, y: float, z: float, force: Any, torque: Any) -> None:
     """Adds a force at a point and a torque to the wrench on a body about its origin."""
-    if body < 0:
-        return
-    o = m.touch.moved[MOTION * body + 9 :]
-    dx, dy, dz = x - o[0], y - o[1], z - o[2]
-    fx, fy, fz = sign * force[0], sign * force[1], sign * force[2]
-    v = w[6 * body :]
-    v[0] += fx
-    v[1] += fy
-    v[2] += fz
-    v[3] += dy * fz - dz * fy + sign * torque[0]
-    v[4] += dz * fx - dx * fz + sign * torque[1]
-    v[5] += dx * fy - dy * fx + sign * torque[2]
+    if body >= 0:
+        add_wrench(m.touch, body, w[6 * body :], sign, x, y, z, force, torque)
 
 
 @jit

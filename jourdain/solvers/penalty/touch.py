@@ -224,11 +224,9 @@ def velocity_between(c: Any, contact: Any, x: float, y: float, z: float) -> Any:
 
 
 @hot
-def _push(c: Any, body: int, place: int, sign: float, x: float, y: float, z: float, force: Any, torque: Any) -> None:
-    """Adds a force at a point and a torque to the wrench on a body."""
-    if place < 0:
-        return
-    m, w = c.moved[MOTION * body :], c.u[place:]
+def add_wrench(c: Any, body: int, w: Any, sign: float, x: float, y: float, z: float, force: Any, torque: Any) -> None:
+    """Adds a force at a point and a torque to a wrench about the origin of a body."""
+    m = c.moved[MOTION * body :]
     dx, dy, dz = x - m[9], y - m[10], z - m[11]
     fx, fy, fz = sign * force[0], sign * force[1], sign * force[2]
     w[0] += fx
@@ -237,6 +235,13 @@ def _push(c: Any, body: int, place: int, sign: float, x: float, y: float, z: flo
     w[3] += dy * fz - dz * fy + sign * torque[0]
     w[4] += dz * fx - dx * fz + sign * torque[1]
     w[5] += dx * fy - dy * fx + sign * torque[2]
+
+
+@hot
+def _push(c: Any, body: int, place: int, sign: float, x: float, y: float, z: float, force: Any, torque: Any) -> None:
+    """Adds a force at a point and a torque to the wrench on a body."""
+    if place >= 0:
+        add_wrench(c, body, c.u[place:], sign, x, y, z, force, torque)
 
 
 @hot

@@ -109,6 +109,14 @@ def _group_values(frame: Frame, g: int, which: int, r: Any, values: Any, x: Any,
 
 
 @hot
+def _wide_call(frame: Frame, group: Any, kernel_row: Any, first: int, x: Any) -> None:
+    """Calls a kernel for as many instances as a SIMD register holds, the last one repeated where there are fewer."""
+    for lane in range(frame.lanes):
+        _gather(frame, group, min(first + lane, group.count - 1), frame.lanes, x[lane:])
+    call(kernel_row.wide, frame.args)
+
+
+@hot
 def _wide_values(frame: Frame, g: int, which: int, r: Any, values: Any, args: Any) -> float:
     """The same for instances that share their constants, as many at a time as a SIMD register holds; the last ones fill theirs by repetition."""
     group = frame.groups[g]
@@ -121,9 +129,7 @@ def _wide_values(frame: Frame, g: int, which: int, r: Any, values: Any, args: An
         _scalars(frame, lanes, x[lane:])
     for block in range((group.count + lanes - 1) // lanes):
         first = block * lanes
-        for lane in range(lanes):
-            _gather(frame, group, min(first + lane, group.count - 1), lanes, x[lane:])
-        call(kernel_row.wide, frame.args)
+        _wide_call(frame, group, kernel_row, first, x)
         for lane in range(min(lanes, group.count - first)):
             aside = max(aside, _scatter(frame, g, which, first + lane, lanes, y[lane:], r, values))
     return aside
@@ -360,9 +366,7 @@ def _wide_audit(frame: Frame, g: int, total: Any, args: Any) -> None:
         _scalars(frame, lanes, x[lane:])
     for block in range((group.count + lanes - 1) // lanes):
         first = block * lanes
-        for lane in range(lanes):
-            _gather(frame, group, min(first + lane, group.count - 1), lanes, x[lane:])
-        call(kernel_row.wide, frame.args)
+        _wide_call(frame, group, kernel_row, first, x)
         for a in range(ap.AUDIT_SIZE):
             for lane in range(min(lanes, group.count - first)):
                 total[a] += y[lanes * a + lane]
