@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..model.contact_methods import touches
+from ..model.contact_methods import refuse_contacts, touches
 from ..shown import Formulas, Shown
 from ..solvers import ALPHA_METHODS, AUTO, METHODS
 from ..symbolic.graph import evaluate
@@ -191,6 +191,7 @@ class Compiled(Shown, ABC):
         "mass_matrix", "applied_forces", "constraints", "descriptor" and all others of :meth:`symbolic`."""
         from ..symbolic.casadi_bridge import to_casadi
 
+        refuse_contacts(self.model, "to_casadi", "take the model without them")
         return to_casadi(self.symbolic(name, **options))
 
     def function(self, name: str, **options: Any) -> Function:

@@ -62,3 +62,18 @@ def test_tables_of_two_variables_are_refused() -> None:
     m.force(a, jd.table([0, 1], [0, 1], [[0, 1], [2, 3]], kind="linear")(a.position, a.velocity))
     with pytest.raises(jd.InputError, match="has two variables"):
         m.compile().to_casadi()
+
+
+@pytest.mark.parametrize("what", ["contacts", "rigid stops", "dry friction without smoothing"])
+def test_set_valued_laws_and_contacts_are_refused(what: str) -> None:
+    m = jd.Model("arm")
+    b = m.body("b", mass=1.0, com=(1, 0, 0), shape=jd.sphere(0.1))
+    a = m.revolute("a", m.ground, b, axis="z", limits=(-1, 1))
+    if what == "contacts":
+        m.contact("floor", b, m.ground, law=jd.contact.linear(1e5))
+    elif what == "rigid stops":
+        m.stops(law=jd.contact.rigid(), joints=[a])
+    else:
+        m.friction(a, 0.2, smoothing=0)
+    with pytest.raises(jd.InputError, match=f"to_casadi knows no {what}"):
+        m.compile().to_casadi()
