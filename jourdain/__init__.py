@@ -139,7 +139,8 @@ def __getattr__(name: str) -> object:
         return _import_module(f".{_MODULES[name]}", __name__)
     if name in _LATER:
         return getattr(_import_module(f".{_LATER[name]}", __name__), name)
-    raise AttributeError(f"module 'jourdain' has no attribute '{name}'")
+    # With the module itself Python's traceback proposes a near name.
+    raise AttributeError(f"module 'jourdain' has no attribute '{name}'", name=name, obj=_import_module(__name__))
 
 
 def __dir__() -> list[str]:
