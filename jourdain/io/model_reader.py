@@ -312,6 +312,8 @@ class ModelReader:
                 self.model.unknown(name, item.get("guess", 0.0), unit=item.get("unit", ""))
                 self._adopt("input", name, self.model.inputs[name])
                 self.model.unknowns[name].symbol = self.model.inputs[name].symbol
+        # Memories and unknowns are inputs, too, and a program may have declared them first.
+        self.model.inputs = dict(sorted(self.model.inputs.items(), key=lambda item: item[1].symbol.id))
 
     def _bodies(self) -> None:
         if "ground" in self.data:

@@ -57,9 +57,16 @@ def decorate(m: jd.Model, rng: random.Random) -> None:
         return m.ground.at(0.1, 0.2, 3.0), rng.choice(list(m.bodies.values())).at(rng.random(), 0.0, 0.0)
 
     for i in range(rng.randint(0, 9)):
-        what = rng.choice(["input", "state", "link", "spring", "rope", "load", "force", "joint spring", "sensor", "close", "equation", "event", "output", "parameter", "bushing", "drag", "contact", "friction", "damper"])  # fmt: skip
+        what = rng.choice(["input", "state", "link", "spring", "rope", "load", "force", "joint spring", "sensor", "close", "equation", "event", "output", "parameter", "bushing", "drag", "contact", "friction", "damper", "memory", "unknown"])  # fmt: skip
         if what == "input":
             pool.append(m.input(f"u{i}", rng.random(), "N"))
+        elif what == "memory":
+            law = random_law(rng, pool)
+            pool.append(m.memory(f"memory{i}", rng.random(), lambda old, law=law: jd.maximum(old, law), unit="m"))
+        elif what == "unknown":
+            w = m.unknown(f"unknown{i}", rng.random())
+            m.equation(w, w + 0.1 * w**3 - random_law(rng, pool))
+            pool.append(w)
         elif what == "parameter":
             pool.append(m.parameter(f"late{i}", rng.random(), bounds=(None, 2.0), description="declared late"))
         elif what == "state":
