@@ -38,6 +38,7 @@ class Linearised:
     def constants(self) -> list[Expr]:
         """Expressions of parameters alone that the function uses and that depend on the chosen parameters; or those that several share."""
         if self._shared is not None:
+            self._check_shared(self._shared)
             return list(self._shared)
         order = topological(self.outputs)
         touched = {s.id for s in self.wrt}
@@ -47,6 +48,18 @@ class Linearised:
                 if e.op == "dot" and any(a.id in touched and a.deps == PARAMETER for a in halves(e.args)[0]):
                     raise InputError(f"{self.name}: a number of a structure depends on a variable; gradients by those are not carried")
         return [e for e in hoisted(self.outputs) if e.id in touched]
+
+    def _check_shared(self, shared: Sequence[Expr]) -> None:
+        """Whether the function depends on the chosen parameters through the shared constants alone: else a part of the derivative would be lost."""
+        cut, wanted = {e.id for e in shared}, {s.id for s in self.wrt}
+        seen, ahead = set(cut), [e for e in self.outputs if e.id not in cut]
+        while ahead:
+            e = ahead.pop()
+            if e.id in wanted:
+                raise RuntimeError(f"{self.name}: a constant of '{e.name}' is not among those that are shared")
+            new = {a.id: a for a in e.args if a.id not in seen}
+            seen |= new.keys()
+            ahead += new.values()
 
     def value(self) -> SymbolicFunction:
         """y."""

@@ -328,13 +328,14 @@ class Constrained(Differentiable):
         """The rate with its maps."""
         s, eq, known = self.system, self.eq, {p.id for p in self.eq.p}
         own = [e for e in symbols if e.id in known]
-        self.linked = Linked(eq, self.inputs.signals, s.parameter_vector, own)
-        self.laws: list[Expr] = self.linked.motion.linear.outputs
         n, m = s.nq + s.nv + s.nz, len(eq.rows)
+        rates = [] if m else state_rates(eq)
+        self.linked = Linked(eq, self.inputs.signals, s.parameter_vector, own, rates)
+        self.laws: list[Expr] = self.linked.motion.linear.outputs
         if not m:
             super().field(symbols, keep)
             shared = self.linked.motion.linear.constants
-            self.rates = self._derived("rates", state_rates(eq), symbols, shared)
+            self.rates = self._derived("rates", rates, symbols, shared)
         self.record, self.keep = field(self.native.rhs, n, s.nq, s.nv, m, self.linked.motion.nc), keep
         self._attach()
         return self.record

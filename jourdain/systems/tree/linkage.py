@@ -22,14 +22,17 @@ from .projected import NativeSystem
 class Linked:
     """Equations (r, e, q̇, ż) and constraints (h, w) of a model with their derivatives, on the native functions of a run."""
 
-    def __init__(self, eq: Equations, signals: Mapping[Expr, Expr], values: np.ndarray, symbols: Sequence[Expr]) -> None:
+    def __init__(
+        self, eq: Equations, signals: Mapping[Expr, Expr], values: np.ndarray, symbols: Sequence[Expr], beside: Sequence[Expr] = ()
+    ) -> None:  # fmt: skip
+        """``beside`` are expressions whose constants are shared, too."""
         self.eq, lam = eq, multiplier_symbols(eq)
         terms = implicit_terms(eq, lam)
         outputs = substitute([*terms["r"], *terms["g"], *eq.position_rates, *terms["f"]], signals)
         closure = substitute([*terms["h"], *terms["w"]], signals)
         arrays = {"t": (eq.t,), "x": (*eq.q, *eq.v, *eq.z), "u": eq.u}
         moving = {**arrays, "a": eq.a, "lam": lam}
-        both = derived("linkage", moving, [*outputs, *closure], ("t", "x"), eq.p, values, symbols)
+        both = derived("linkage", moving, [*outputs, *closure, *substitute(list(beside), signals)], ("t", "x"), eq.p, values, symbols)
         shared = both.linear.constants
         self.motion = derived("motion", moving, outputs, ("t", "x"), eq.p, values, symbols, shared)
         self.closure = derived("closure", arrays, closure, ("t", "x"), eq.p, values, symbols, shared)

@@ -125,6 +125,28 @@ def test_quaternions(make: Callable[[], jd.Model]) -> None:
     agree(run, {"end": cr.final(f"'{s.velocity_names[0]}'"), "turn": cr.integral(f"'{s.coordinate_names[-1]}'^2")}, wrt, close=3e-6)
 
 
+def train_with_a_loose_body() -> jd.Model:
+    """A body that tumbles beside a chain whose accelerations have other constants than its balance has."""
+    m = jd.Model("train")
+    cart = m.body("cart", mass=m.parameter("heavy", 2.0), inertia=(0.02, 0.03, 0.04))
+    arm = m.body("arm", mass=0.5, com=(0.02, 0.01, -0.4), inertia=(0.03, 0.033, 0.004))
+    wheel = m.body("wheel", mass=0.7, com=(0.1, 0.0, 0.0), inertia=(0.01, 0.02, 0.02))
+    bob = m.body("bob", mass=0.3, com=(0.15, 0.0, 0.02), inertia=(0.001, 0.004, 0.004))
+    m.joint_spring(m.prismatic("rail", m.ground, cart, axis="x"), stiffness=m.parameter("k", 40.0))
+    m.revolute("hinge", cart, arm, axis="y")
+    m.drive(m.revolute("driven", arm, wheel, axis="x"), lambda t: 0.6 * jd.sin(4.0 * t))
+    m.revolute("swing", wheel.at(0.1, 0.2, 0.0), bob, axis="y")
+    m.free("fly", cart, m.body("loose", mass=0.8, com=(0.02, 0.03, 0.01), inertia=(0.02, 0.03, 0.045)))
+    return m
+
+
+@pytest.mark.parametrize("method", ["dopri5", "radau"])
+def test_constants_of_accelerations_beside_quaternions(method: str) -> None:
+    s = train_with_a_loose_body().compile()
+    run = jd.Analysis(s, "simulate", {"hinge": 0.7, "rail": 0.1}, t=0.1, method=method, rtol=1e-10, atol=1e-12)
+    agree(run, {"end": cr.final("hinge.angle"), "loose": cr.final("fly.x_rate")}, ["heavy", "k", "hinge.angle"], close=3e-6)
+
+
 def servo() -> jd.Model:
     """A state of the user's own, inputs as numbers and as functions of time, a driven joint and an event by time."""
     m = jd.Model("servo")
