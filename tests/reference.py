@@ -285,10 +285,10 @@ class ReferenceTree:
             joint = branch.joint
             inertia = self._numbers([joint.drive.reflected_inertia])[0]
             if inertia:
-                motion = joint.motions[-1]
-                place = self._of_coordinate(motion.coordinate, np.zeros(self.nv), "v")
-                if place is not None:
-                    J[place[0]] += inertia * self._lines[id(motion)][0] ** 2
+                for motion in joint.motions if joint.kind in ("spherical", "free") else joint.motions[-1:]:
+                    place = self._of_coordinate(motion.coordinate, np.zeros(self.nv), "v")
+                    if place is not None:
+                        J[place[0] : place[0] + len(motion.coordinate.v)] += inertia * self._lines[id(motion)][0] ** 2
         return J
 
     def mass_matrix(self, q: Array, t: float = 0.0) -> Array:

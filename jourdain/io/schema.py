@@ -182,7 +182,7 @@ SECTIONS: dict[str, Section] = {
         "orientation": ("text", "quaternion or three axes such as zxz"),
         "sequence": ("texts", "elementary motions such as Tx, Rz"),
         "limits": ("limits", "lower and upper limit; -inf and inf for none"),
-        "rotor_inertia": ("value", "inertia of the rotor in kg m²"),
+        "rotor_inertia": ("value", "inertia of the rotor in kg m²; of ball and free joints the same for all their velocities"),
         "gear_ratio": ("value", "turns of the rotor for one of the joint"),
         "damping": ("value", "viscous damping of the drive"),
         "friction": ("value", "dry friction of the drive"),

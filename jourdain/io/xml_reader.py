@@ -36,6 +36,8 @@ class Element:
     text: str = ""
     #: The folder of an included file in which it stands.
     folder: Path | None = None
+    #: Rules of the file by which its values are read, where they are not those of the file around it.
+    settings: Any = None
 
     # ---- finding --------------------------------------------------------------------------------------------
 

@@ -70,9 +70,13 @@ class Motion:
     offset: Expr = ZERO
 
 
+#: Joints of several freedoms whose rotor inertia is one number for all of them: ½ J ω² of the turning, and ½ J v² of the travel of a free joint.
+MANY_ROTORS = ("spherical", "free")
+
+
 @dataclass
 class Drive:
-    """Constants of the drive at a joint of one freedom."""
+    """Constants of the drive at a joint of one freedom; balls and free joints have a rotor inertia alone."""
 
     rotor_inertia: Expr = ZERO
     gear_ratio: Expr = ONE
@@ -120,6 +124,14 @@ class Joint:
             if not any(c is motion.coordinate for c in seen):
                 seen.append(motion.coordinate)
         return seen
+
+    @property
+    def rotors(self) -> list[tuple[Motion, Expr]]:
+        """The motions that carry an inertia of the joint's own, n²J: that of its drive, or every one of a ball or free joint."""
+        inertia = self.drive.reflected_inertia
+        if inertia is ZERO:
+            return []
+        return [(m, inertia) for m in (self.motions if self.kind in MANY_ROTORS else self.motions[-1:])]
 
     def _single(self) -> Coordinate:
         cs = self.coordinates

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from .environment import EnvironmentMethods
 from .events import EventMethods, ModelEvent
 from .flexible_methods import FlexibleMethods
 from .instruments import InstrumentMethods
-from .joints import Coordinate, Drive, Joint, Motion, joint_motions, law_units, mimic, parse_limits
+from .joints import MANY_ROTORS, Coordinate, Drive, Joint, Motion, joint_motions, law_units, mimic, parse_limits
 from .loads import Callback, Input, Load, LoadMethods, Output, UserState
 from .memories import Memory, MemoryMethods
 from .parameters import Parameters
@@ -182,7 +183,7 @@ class Model(
         given = dict(options)
         unit = {"revolute": "rad", "helical": "rad", "prismatic": "m"}.get(kind)
         limits = parse_limits(options.pop("limits", None), what, unit)
-        drive = _parse_drive(options, what, unit)
+        drive = _parse_drive(options, what, unit, kind)
         cut = options.pop("cut", None)
         follow = options.pop("mimic", None)
         motions = joint_motions(name, kind, options)
@@ -199,7 +200,7 @@ class Model(
         joint = Joint(name, kind, a, b, motions, limits, drive, cut, given)
         joint.require_axes()
         if drive != Drive() and sum(len(c.v) for c in joint.coordinates) != 1:
-            raise ModelError(f"{what}: rotor inertia, damping, friction and stiffness need a joint of one freedom")
+            _check_rotors(joint, what)
         self.joints[name] = joint
         return joint
 
@@ -475,9 +476,22 @@ _OPTIONS: dict[str, set[str]] = {
 }  # fmt: skip
 
 
-def _parse_drive(options: dict[str, Any], what: str, unit: str | None) -> Drive:
+def _check_rotors(joint: Joint, what: str) -> None:
+    """Refuses drives of joints of several freedoms, but for the rotor inertia of balls and free joints that turn by a quaternion.
+
+    By ½ J ω² it is the same about all axes, so that it stands on the diagonal for angular velocities, and for no other rates.
+    """
+    rotor = replace(Drive(), rotor_inertia=joint.drive.rotor_inertia, gear_ratio=joint.drive.gear_ratio)
+    if joint.kind not in MANY_ROTORS or joint.drive != rotor:
+        raise ModelError(f"{what}: rotor inertia, damping, friction and stiffness need a joint of one freedom")
+    if not any(c.is_quaternion for c in joint.coordinates):
+        raise ModelError(f"{what}: a rotor inertia about all axes needs orientation='quaternion', not '{joint.options['orientation']}'")
+
+
+def _parse_drive(options: dict[str, Any], what: str, unit: str | None, kind: str) -> Drive:
     names = ("rotor_inertia", "gear_ratio", "damping", "friction", "stiffness", "rest")
-    units = {} if unit is None else law_units(unit)
+    # of a free joint it is a number for travel (kg) and turning (kg m²) alike
+    units = {"rotor_inertia": {"spherical": "kg m^2", "free": "1"}.get(kind)} if unit is None else law_units(unit)
     if unit == "m" and "gear_ratio" in options:
         units["rotor_inertia"] = "kg m^2"  # of a motor that turns gear_ratio rad for a metre
     given = {n: value(options.pop(n), f"{what}: {n}", units.get(n)) for n in names if n in options}

@@ -281,19 +281,33 @@ def _matlab_names(names: list[str]) -> dict[str, str]:
     return given
 
 
+#: The 116 letters with which a .mat file begins are free text; they hold the digest of what follows, for SciPy's reader can crash on damaged files.
+_MAT_TEXT = 116
+_MAT_MARK = b"MATLAB 5.0 MAT-file, jourdain sha256 "
+
+
 def _write_mat(sol: Solution, path: Path) -> None:
     from scipy.io import savemat
 
     short = _matlab_names(list(sol.names))
     contents: dict[str, Any] = {_HEADER: metadata.dumps(header(sol)), "t": sol.t}
     contents |= {short[name]: sol[name] for name in sol.names}
-    savemat(path, contents, long_field_names=True, do_compression=True, oned_as="column")
+    image = io.BytesIO()
+    savemat(image, contents, long_field_names=True, do_compression=True, oned_as="column")
+    path.write_bytes(_mat_text(image.getvalue()) + image.getvalue()[_MAT_TEXT:])
+
+
+def _mat_text(image: bytes) -> bytes:
+    return (_MAT_MARK + hashlib.sha256(image[_MAT_TEXT:]).hexdigest().encode()).ljust(_MAT_TEXT)
 
 
 def _read_mat(path: Path) -> Solution:
     from scipy.io import loadmat
 
-    contents = loadmat(path)
+    image = path.read_bytes()
+    if image[:_MAT_TEXT] != _mat_text(image):
+        raise ResultFileError(_CHANGED)
+    contents = loadmat(io.BytesIO(image))
     head = check_header(metadata.loads(str(contents[_HEADER].item())))
     short = _matlab_names([channel["name"] for channel in head["channels"]])
     return build(head, contents["t"], lambda name: contents[short[name]])

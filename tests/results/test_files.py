@@ -180,6 +180,18 @@ def test_damaged_files_give_our_error_or_the_very_same(tmp_path: Path, suffix: s
     assert refused > 50
 
 
+def test_a_damaged_mat_file_is_never_given_to_scipy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose reader ends the program on some of them; every byte but the digest itself is looked at."""
+    path = tmp_path / "run.mat"
+    example(5).save(path)
+    content = path.read_bytes()
+    monkeypatch.setattr("scipy.io.loadmat", lambda *given: pytest.fail("SciPy was asked"))
+    for at in range(0, len(content), 7):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 64]) + content[at + 1 :])
+        with pytest.raises(ResultFileError, match="changed since it was written"):
+            load_solution(path)
+
+
 def test_older_files_without_a_digest_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "old.csv"
     usual = files_module.header

@@ -241,6 +241,7 @@ ERRORS: dict[str, tuple[Any, str]] = {
     "typing error": (lambda: SPACE.pack({"hinge.angel": 1}), r"there is no coordinate 'hinge.angel'; did you mean hinge.angle"),
     "several": (lambda: SPACE.pack({"flying": 1}), r"there is no coordinate 'flying'; did you mean flying.x, flying.y, flying.z"),
     "unlike any": (lambda: SPACE.pack({"zzz": 1}), "there is no coordinate 'zzz'; did you mean slider.displacement"),
+    "a rate among positions": (lambda: SPACE.pack({"hinge.angle_rate": 1}), r"'hinge.angle_rate' is a velocity, and a position is asked for here; give it among velocities="),
     "velocity": (lambda: SPACE.pack_velocities({"hinge.angle_rat": 1}), r"there is no velocity 'hinge.angle_rat'; did you mean hinge.angle_rate"),
     "quaternion rate": (lambda: SPACE.pack_velocities({"ball": 1}), r"there is no velocity 'ball'; did you mean ball.orientation.omega_x"),
     "length for an angle": (lambda: SPACE.pack({"hinge": "3 mm"}), "coordinate 'hinge': quantity '3 mm' should be in 'rad'"),

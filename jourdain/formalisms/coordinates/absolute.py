@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ...errors import ModelError
+from ...errors import InputError, ModelError
 from ...model.bodies import Body, Frame
 from ...model.constraints import Closure, Equation
 from ...model.flexible import FlexibleBody
@@ -367,13 +367,14 @@ class AbsoluteEquations(Equations):
         """Rotor inertia n²J on the diagonal of the mass matrix, by index of the joint coordinate."""
         found: dict[int, Expr] = {}
         for joint in self.model.joints.values():
-            inertia = joint.drive.reflected_inertia
-            if inertia is ZERO:
-                continue
-            motion = joint.motions[-1]
-            index = self.mixed._velocity_index.get(id(motion.coordinate))
-            if index is not None:
-                found[index] = add(found.get(index, ZERO), mul(mul(motion.ratio, motion.ratio), inertia))
+            for motion, inertia in joint.rotors:
+                if motion.coordinate.is_quaternion:
+                    raise InputError(
+                        f"joint '{joint.name}': a rotor inertia about all axes is known to joint coordinates alone; use formulation='recursive' or 'semi-recursive'"
+                    )
+                index = self.mixed._velocity_index.get(id(motion.coordinate))
+                if index is not None:
+                    found[index] = add(found.get(index, ZERO), mul(mul(motion.ratio, motion.ratio), inertia))
         return found
 
     # -- constraints ----------------------------------------------------------------------------------------------

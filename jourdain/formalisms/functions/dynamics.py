@@ -78,7 +78,7 @@ def flexible_in_series(eq: Equations) -> int:
 def check_inertia(eq: Equations) -> None:
     """Refuses a joint that moves no inertia at all: its acceleration would be 0/0."""
     massive = [False] * len(eq.tree.links)
-    driven = {id(c) for j in eq.model.joints.values() if j.drive.reflected_inertia is not ZERO for c in j.coordinates}
+    driven = {id(c) for j in eq.model.joints.values() if j.rotors for c in j.coordinates}
     for link in reversed(eq.tree.links):
         own = link.mass is not ZERO or any(e is not ZERO for e in link.inertia.entries)
         massive[link.index] |= own

@@ -68,8 +68,8 @@ def rotor_rates(tree: Tree) -> list[tuple[Expr, Expr]]:
     v = tree.v
     found = [(inertia, v[i]) for i, inertia in reflected_inertias(tree).items()]
     for branch in tree.model.topology.branches:
-        inertia = branch.joint.drive.reflected_inertia
-        if inertia is not ZERO and (motion := branch.joint.motions[-1]).coordinate.motion is not None:
-            rate = prescribed_rates(tree.model.time, motion.coordinate.motion)[1]
-            found.append((inertia, mul(motion.ratio, rate)))
+        for motion, inertia in branch.joint.rotors:
+            if motion.coordinate.motion is not None:
+                rate = prescribed_rates(tree.model.time, motion.coordinate.motion)[1]
+                found.append((inertia, mul(motion.ratio, rate)))
     return found

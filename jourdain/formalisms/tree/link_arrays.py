@@ -191,7 +191,7 @@ class LinkArrays:
             turn = link.constant_turn
             rotation = _UNTURNED if turn is None else turn.matrix().entries
             ratio, offset = link.transmission if link.freedoms else (ONE, ZERO)
-            # the rotor's inertia stands on the first link that its coordinate moves
+            # the rotor's inertia stands on the first link that its coordinate moves, and is the same for all freedoms of a ball
             rotor = rotors.pop(link.freedoms[0].index, ZERO) if link.freedoms else ZERO
             massive = link.mass is not ZERO or not link.own_inertia.is_zero
             geared = ratio is not ONE or offset is not ZERO or rotor is not ZERO

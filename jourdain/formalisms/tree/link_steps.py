@@ -222,7 +222,7 @@ def articulated_inwards(sort: Sort) -> SymbolicFunction:
     body, parent = _body(x.own), _body(x.parent)
     steps: list[Expr] = []
     for freedom in link.freedoms:
-        U, U2, inverse, u = eliminate(freedom, body, x.u, {0: _rotor(sort, x)})
+        U, U2, inverse, u = eliminate(freedom, body, x.u, dict.fromkeys(range(len(link.freedoms)), _rotor(sort, x)))
         steps += [*U, *U2, inverse, u]
     bias, bias2 = _vector(x.own, BIAS), _vector(x.own, BIAS + 3)
     body.force = body.force + (body.A @ bias) + (body.B @ bias2)

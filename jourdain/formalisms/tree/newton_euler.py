@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...errors import ModelError
 from ...symbolic.expr import ZERO, Expr, add, mul
 from ...symbolic.vectors import NULL, Vector
 from .links import LinkMotion, Wrench
@@ -78,13 +79,17 @@ def joint_forces(tree: Tree, motions: Sequence[LinkMotion], wrenches: Sequence[W
 
 def reflected_inertias(tree: Tree) -> dict[int, Expr]:
     """Rotor inertia n²J seen at each velocity coordinate."""
+    cut = next((j for j in tree.model.topology.cuts if j.rotors), None)
+    if cut is not None:
+        raise ModelError(
+            f"joint '{cut.name}' closes a loop, and a rotor inertia there is not known to joint coordinates and their energies; let another joint of the loop "
+            "be cut (cut=True there, cut=False here), or use formulation='cartesian'"
+        )
     found: dict[int, Expr] = {}
     for joint in tree.model.joints.values():
-        inertia = joint.drive.reflected_inertia
-        if inertia is ZERO:
-            continue
-        motion = joint.motions[-1]
-        index = tree._velocity_index.get(id(motion.coordinate))
-        if index is not None:
-            found[index] = add(found.get(index, ZERO), mul(mul(motion.ratio, motion.ratio), inertia))
+        for motion, inertia in joint.rotors:
+            first = tree._velocity_index.get(id(motion.coordinate))
+            if first is not None:
+                for i in range(first, first + len(motion.coordinate.v)):
+                    found[i] = add(found.get(i, ZERO), mul(mul(motion.ratio, motion.ratio), inertia))
     return found

@@ -83,11 +83,11 @@ def driving_forces(model: Model, external: Mapping[str, tuple[Any, Any]] | None 
                 ratio = motion.ratio if forward else neg(motion.ratio)
                 forces[name] = add(forces[name], mul(ratio, link.driving_force(force, moment)))
             force, moment = link.inwards(force, moment)
-        inertia = branch.joint.drive.reflected_inertia
-        if inertia is not ZERO and (last := branch.joint.motions[-1]).coordinate.motion is not None:
-            _, _, rate2 = prescribed_rates(model.time, last.coordinate.motion)
-            name = last.coordinate.names[0]
-            forces[name] = add(forces[name], mul(mul(inertia, mul(last.ratio, last.ratio)), rate2))
+        for motion, inertia in branch.joint.rotors:
+            if motion.coordinate.motion is not None:
+                _, _, rate2 = prescribed_rates(model.time, motion.coordinate.motion)
+                name = motion.coordinate.names[0]
+                forces[name] = add(forces[name], mul(mul(inertia, mul(motion.ratio, motion.ratio)), rate2))
     return forces
 
 

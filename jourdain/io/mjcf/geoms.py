@@ -106,7 +106,7 @@ class Geoms:
     def _weighted(self, geom: Element, mass: float, unit: np.ndarray, pose: Pose, centre: Any = (0, 0, 0)) -> Inertial | None:
         if mass < 0:
             raise geom.error(f"its mass {mass:g} kg is negative")
-        low, high = self.settings.inertiagrouprange
+        low, high = self.settings.near(geom).inertiagrouprange
         if not low <= geom.number("group", 0.0) <= high or mass == 0:
             return None
         return Inertial(mass, np.asarray(centre, dtype=float), mass * unit).placed(pose)
@@ -168,7 +168,7 @@ class Geoms:
         principal, axes = principal[::-1], axes[:, ::-1] * np.array([1.0, 1.0, -np.sign(np.linalg.det(axes))])
         half = 0.5 * np.sqrt(np.maximum(6.0 * (principal.sum() - 2.0 * principal), 0.0))
         across, ball, caps = (half[0] + half[1]) / 2, half.mean(), 0.5
-        if self.settings.fitaabb:
+        if self.settings.near(geom).fitaabb:
             corners = [f(asset.shape.vertices @ axes, axis=0) for f in (np.min, np.max)]
             centre, half = axes @ (corners[0] + corners[1]) / 2, (corners[1] - corners[0]) / 2
             across, ball, caps = max(half[0], half[1]), half.max(), 1.0

@@ -16,6 +16,7 @@ from ..notes import tell
 from ..placement import Inertial, Pose, from_axis_angle, together, z_to
 from ..xml_reader import Element, read_xml
 from .at_rest import AtRest, Freedom, spring_and_damper
+from .attach import expand_attachments
 from .contacts import declare_contacts
 from .geoms import Geoms
 from .keyframes import keyframes, start_at
@@ -24,7 +25,7 @@ from .rules import Defaults, Folder, Settings, check_supported, choice, drop_emp
 from .unread import Unread
 
 #: Elements that make bodies by rules of their own.
-GENERATORS = ("composite", "flexcomp", "attach", "plugin")
+GENERATORS = ("composite", "flexcomp", "plugin")
 
 
 def read_mjcf(
@@ -34,7 +35,7 @@ def read_mjcf(
     """Reads the kinematic and inertial part of an MJCF file (or its text) into a model.
 
     Bodies, joints (several in one body are separated by massless bodies ``body:joint``), inertias (given or from
-    geoms), default classes, compiler settings, included files, limits, damping, armature (as rotor inertia), friction
+    geoms), default classes, compiler settings, included files, attached models, limits, damping, armature (as rotor inertia), friction
     loss, springs and gravity are taken over; geoms become shapes and sites named frames. Coordinates are MuJoCo's
     qpos: a free joint is at its place in the world, a joint with ``ref`` is there in the drawn position. This position is
     the model's start (``model.initial``), or the keyframe with the name ``keyframe``; all keyframes are in
@@ -59,6 +60,7 @@ def read_mjcf(
     expand_includes(tree, path, folder)
     drop_empty(tree)
     settings = Settings.of(tree)
+    expand_attachments(tree, path, folder, settings)
     expand_replicates(tree, settings)
     model = Model(name or tree.get("model") or "mujoco", gravity=_gravity(tree))
     defaults = Defaults.of(tree)
@@ -154,7 +156,7 @@ class _Importer:
     def _furnish(self, element: Element, body: Body, contents: list[_Content]) -> None:
         """Mass, shapes and sites of a body."""
         parts: list[Inertial] = []
-        rule, stated = self.settings.inertiafromgeom, next((c for c in contents if c.element.tag == "inertial"), None)
+        rule, stated = self.settings.near(element).inertiafromgeom, next((c for c in contents if c.element.tag == "inertial"), None)
         weigh = not body.is_ground and rule != "false" and (stated is None or rule == "true")
         for content in contents:
             if content.element.tag == "geom":
@@ -268,20 +270,19 @@ class _Importer:
         x, y, z = (float(c) for c in position)
         child = after.at(x, y, z)
         if kind == "ball":
-            rotor = float(e.numbers("armature")[0]) if "armature" in e.attributes else 0.0
+            rotor = _armature(e)
             if rotor and before.is_ground:  # it turns with the body, and is the same about all axes
                 after.add_mass(0.0, inertia=(rotor, rotor, rotor))
-            for attribute in ("armature", "damping", "stiffness", "frictionloss"):
-                if attribute in e.attributes and np.any(e.numbers(attribute)) and not (attribute == "armature" and before.is_ground):
-                    self.model.notes.append(f"joint '{name}': {attribute} of a ball joint is not taken over")
+            options: dict[str, Any] = {"rotor_inertia": rotor} if rotor and not before.is_ground else {}
+            self._undriven(e, name, "ball")
             if "springdamper" in e.attributes and np.all(e.numbers("springdamper") > 0.0):
                 self.model.notes.append(f"joint '{name}': springdamper of a ball joint is not taken over")
-            self.model.spherical(name, before.at(*anchor.position, rotation=anchor.matrix), child)
+            self.model.spherical(name, before.at(*anchor.position, rotation=anchor.matrix), child, **options)
             self.unread.joint(e, name, self._limited(e))
             return
         axis = frame.R @ e.numbers("axis", 3, (0, 0, 1))
         turn = kind == "hinge"
-        scale = self.settings.angle if turn else float
+        scale = self.settings.near(e).angle if turn else float
         options = self._options(e, scale)
         if "springdamper" in e.attributes and np.any(given := e.numbers("springdamper", 2)):
             if not np.all(given > 0.0):
@@ -306,7 +307,7 @@ class _Importer:
                 free = joint.element.tag == "freejoint"
                 e = joint.element if free else self.defaults.apply(joint.element, joint.childclass)
                 kind = "free" if free else e.get("type", "hinge")
-                rotor = float(e.numbers("armature")[0]) if "armature" in e.attributes else 0.0
+                rotor = _armature(e)
                 at = np.zeros(3) if kind == "free" else joint.frame.p + joint.frame.R @ e.numbers("pos", 3, (0, 0, 0))
                 axes = np.eye(3) if kind in ("free", "ball") else [joint.frame.R @ e.numbers("axis", 3, (0, 0, 1))]
                 for turns in {"hinge": (True,), "slide": (False,), "ball": (True,), "free": (False, True)}[str(kind)]:
@@ -337,18 +338,23 @@ class _Importer:
 
     def _limited(self, e: Element) -> bool:
         limited = choice(e, "limited", ("true", "false", "auto"), "auto")
-        return limited == "true" or (limited == "auto" and "range" in e.attributes and self.settings.autolimits)
+        return limited == "true" or (limited == "auto" and "range" in e.attributes and self.settings.near(e).autolimits)
 
     def _free(self, e: Element, body: Body, pose: Pose) -> None:
         name = self._joint_name(e, body, "free")
-        self.model.free(name, self.model.ground, body)
+        options: dict[str, Any] = {"rotor_inertia": rotor} if (rotor := _armature(e)) else {}
+        self.model.free(name, self.model.ground, body, **options)
         values = dict(zip("xyz", pose.position, strict=True))
         values |= {f"orientation.e{i}": x for i, x in enumerate(_quaternion(pose.R))}
         self.model.initial |= {f"{name}.{c}": float(x) for c, x in values.items()}
         self.unread.joint(e, name)
-        for attribute in ("armature", "damping", "stiffness", "frictionloss"):
+        self._undriven(e, name, "free")
+
+    def _undriven(self, e: Element, name: str, kind: str) -> None:
+        """Laws of joints of one freedom that a joint of several has in the file."""
+        for attribute in ("damping", "stiffness", "frictionloss"):
             if attribute in e.attributes and np.any(e.numbers(attribute)):
-                self.model.notes.append(f"joint '{name}': {attribute} of a free joint is not taken over")
+                self.model.notes.append(f"joint '{name}': {attribute} of a {kind} joint is not taken over")
 
     # ---- names ----------------------------------------------------------------------------------------------
 
@@ -373,6 +379,11 @@ class _Importer:
             fresh = f"{name}{self.counts[name]}"
             if fresh not in taken:
                 return fresh
+
+
+def _armature(e: Element) -> float:
+    """Inertia that stands on the diagonal for every velocity of a joint."""
+    return float(e.numbers("armature")[0]) if "armature" in e.attributes else 0.0
 
 
 def _back(turn: bool, axis: np.ndarray, ref: float) -> Pose:

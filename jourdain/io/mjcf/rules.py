@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -147,6 +147,11 @@ class Settings:
             self.inertiagrouprange = (float(low), float(high))
         self.meshdir = given.get("meshdir", given.get("assetdir", self.meshdir))
 
+    def near(self, element: Element) -> Settings:
+        """The settings by which an element is read: those of the model that it was attached from, or these."""
+        found: Settings | None = element.settings
+        return self if found is None else found
+
     def angle(self, value: float) -> float:
         """An angle of the file in rad."""
         return float(np.deg2rad(value)) if self.degrees else float(value)
@@ -161,8 +166,9 @@ class Settings:
         name = given[0]
         count = {"quat": 4, "axisangle": 4, "euler": 3, "xyaxes": 6, "zaxis": 3}[name]
         x = element.numbers(name, count)
+        own = self.near(element)
         if name == "euler":
-            return self.turned(x)
+            return own.turned(x)
         if name == "xyaxes":
             return _from_xy(element, x)
         direction = x[:3] if name == "axisangle" else x
@@ -170,7 +176,7 @@ class Settings:
             raise element.error(f'{name}="{element.get(name)}" has no direction')
         if name == "quat":
             return from_quaternion(x)
-        return from_axis_angle(direction, self.angle(x[3])) if name == "axisangle" else z_to(direction)
+        return from_axis_angle(direction, own.angle(x[3])) if name == "axisangle" else z_to(direction)
 
     def turned(self, angles: np.ndarray) -> np.ndarray:
         """Turns about moving (small letters) or fixed axes (capital letters)."""
@@ -235,7 +241,7 @@ class Defaults:
         if name not in self.classes:
             raise element.error(f"the default class '{name}' does not exist")
         attributes = overlay(self.classes[name].get(element.tag, {}), element.attributes)
-        return Element(element.tag, attributes, element.source, element.line, element.children, element.text, element.folder)
+        return replace(element, attributes=attributes)
 
 
 def overlay(below: dict[str, str], above: dict[str, str]) -> dict[str, str]:

@@ -329,7 +329,8 @@ def eliminate_front(f: Any, size: int, width: int) -> float:
                 factor, other = f[k * size + p], f[p * size + end :]
                 for j in range(size - end):
                     row[j] -= factor * other[j]
-        _update(f[end * size + end :], f[end * size + begin :], f[begin * size + end :], size - end, size - end, end - begin, size)
+        if end < size:
+            _update(f[end * size + end :], f[end * size + begin :], f[begin * size + end :], size - end, size - end, end - begin, size)
     return largest
 
 
