@@ -7,7 +7,7 @@ that nothing happens where the curve turns back in μ.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +15,13 @@ import numpy as np
 from ..errors import InputError, SolverError
 from ..shown import Shown
 from ..symbolic.expr import Expr
+from ..systems.pushed import touches_rigidly
 from ..systems.state import State
 from .balance import Balance, Place, Unknown, row_sizes
 from .equilibrium import Equilibrium, _result, describe_problem, equilibrium, find_unknown
 from .residual import temporary_parameters
 from .tables import File, write_columns
+from .touching.paths import follow
 
 if TYPE_CHECKING:
     from ..systems.system import System
@@ -100,7 +102,8 @@ def equilibria(
 ) -> Branch:
     """Follows the curve of equilibria through ``x0`` both ways until a parameter (or input) leaves ``span``.
 
-    ``step`` is the largest change of the unknowns in one step (rad, m, or a fraction of the span), 0.1 by default.
+    ``step`` is the largest change of the unknowns in one step (rad, m, or a fraction of the span), 0.1 by default.  Where rigid contacts hold the system, each
+    position follows from the one before as in a slow change of the parameter, up to the value at which it slides, tips or falls: ``ends`` names it.
     """
     low, high = (float(x) for x in span)
     if not high > low:
@@ -113,6 +116,8 @@ def equilibria(
     if not low <= present <= high:
         raise InputError(f"equilibria: the present value {present:g} of '{parameter}' is outside the span ({low:g}, {high:g})")
     first = equilibrium(system, x0, unknowns, exchange, equations, kind, (), given)
+    if touches_rigidly(system.model):
+        return _while_it_stands(system, along, float(present), (low, high), first, 0.1 if step is None else float(step), points, given)
     with temporary_parameters(system):
         system.set_parameters(**first.exchanged_parameters)
         problem = describe_problem(system, first, unknowns, exchange, equations, kind, [], first.inputs, None)
@@ -126,6 +131,31 @@ def equilibria(
         ahead, folds_ahead, why_ahead = follower.follow(start, tangent, points // 2)
         middle = follower.result(start)
     return Branch(system, parameter, [*reversed(back), middle, *ahead], [*reversed(folds_back), *folds_ahead], (why_back, why_ahead))
+
+
+def _while_it_stands(
+    system: System,
+    along: Unknown,
+    present: float,
+    span: tuple[float, float],
+    first: Equilibrium,
+    step: float,
+    points: int,
+    given: dict[str, float],
+) -> Branch:
+    """Positions held by rigid contacts from the present value of a parameter to both ends of a span."""
+
+    def held(value: float, last: Equilibrium) -> Equilibrium:
+        if along.kind == "u":
+            return equilibrium(system, last.state, inputs=given | {along.name: value})
+        with temporary_parameters(system):
+            system.set_parameters(**{along.name: value})
+            return replace(equilibrium(system, last.state, inputs=given), exchanged_parameters={along.name: value})
+
+    first = replace(first, exchanged_parameters={along.name: present}) if along.kind == "p" else first
+    length = step * (span[1] - span[0])
+    (back, why_back), (ahead, why_ahead) = (follow(held, first, present, end, length, step, points // 2, along.name) for end in span)
+    return Branch(system, along.name, [*reversed(back), first, *ahead], [], (why_back, why_ahead))
 
 
 #: A direction in full coordinates, so that it survives a change of the independent ones.

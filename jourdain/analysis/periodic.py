@@ -10,13 +10,17 @@ import numpy as np
 from ..errors import InputError, SolverError
 from ..shown import Shown
 from ..systems.modes import mode_names
+from ..systems.pushed import touches_rigidly
 from ..systems.state import State
 from .closed_states import ClosedStates, slopes
+from .touching.resting import along_contacts
 
 if TYPE_CHECKING:
     from ..systems.system import System
 
 ITERATIONS = 12
+#: Methods of contacts in fixed steps.
+STEPPED = ("moreau", "nonsmooth-generalized-alpha")
 #: Differences for slopes, as part of the size of the motion; the largest gap after a period, as part of it.
 DIFFERENCE, GAP = 1e-3, 1e-8
 
@@ -44,24 +48,40 @@ class PeriodicMotion(Shown):
 def periodic(system: System, state: Any = None, period: Any = None, rtol: float = 1e-10, **options: Any) -> PeriodicMotion:
     """The start near a state from which the motion repeats itself after ``period`` seconds, such as that of the drives.
 
-    All independent coordinates and velocities are sought (modes of flexible bodies and free joints); further options are those of ``simulate``.
+    All independent coordinates and velocities are sought (modes of flexible bodies and free joints); further options are those of ``simulate``.  Rigid
+    contacts that rest closed at the start stay so: what is sought moves along them.  They hold a set of starts where friction sticks, and the one next to the
+    given state is told then.
     """
     what = f"periodic '{system.model.name}'"
     if not (isinstance(period, int | float | np.number) and np.isfinite(period) and period > 0):
         raise InputError(f"{what}: period = {period!r} must be a positive number of seconds, such as that of the drives")
     given = system.state(state)
-    options = {"atol": 0.01 * rtol} | options
+    if options.get("method") in STEPPED:
+        raise InputError(
+            f"{what}: method '{options['method']}' puts impacts on its grid of steps, so that a motion repeats no better than that; leave method= out, which goes "
+            "from event to event"
+        )
+    options = {"rtol": rtol, "atol": 0.01 * rtol} | options
     states = ClosedStates(system, given, [f"{n}_rate" for n in mode_names(system.model)], what)
     n, c = len(states.columns), system.reference.configuration
     if not n:
         raise InputError(f"{what}: every coordinate is driven, so that there is nothing to seek")
 
-    def gap(y: np.ndarray) -> np.ndarray:
-        start = states.at(y[:n], y[n:])
-        end = system.simulate(start, t=float(period), times=[given.t, given.t + float(period)], rtol=rtol, **options).final_state()
-        return np.concatenate([c.difference(start.q, end.q)[states.columns], (end.v - start.v)[states.columns]])
+    rigid = touches_rigidly(system.model)
+    along = along_contacts(system.reference, given)[states.columns] if rigid else np.eye(n)
+    along, n = np.linalg.qr(along)[0], along.shape[1]
+    kept = given.v[states.columns] - along @ (along.T @ given.v[states.columns])
 
-    y = np.concatenate([np.zeros(n), given.v[states.columns]])
+    def at(y: np.ndarray) -> State:
+        return states.at(along @ y[:n], kept + along @ y[n:])
+
+    def gap(y: np.ndarray) -> np.ndarray:
+        start = at(y)
+        end = system.simulate(start, t=float(period), times=[given.t, given.t + float(period)], **options).final_state()
+        left = c.difference(start.q, end.q)[states.columns], (end.v - start.v)[states.columns]
+        return np.concatenate([x @ along for x in left])
+
+    y = np.concatenate([np.zeros(n), given.v[states.columns] @ along])
     left = gap(y)
     pace = 2.0 * np.pi / period
     size = max(float(np.abs(x).max()) for x in (left[:n], left[n:] / pace, y[n:] / pace, np.array([1e-9])))
@@ -71,7 +91,7 @@ def periodic(system: System, state: Any = None, period: Any = None, rtol: float 
             break
         J = slopes(gap, y, left, DIFFERENCE * scale)
         step, _, rank, _ = np.linalg.lstsq(J / scale[:, None] * scale, left / scale, rcond=1e-10)
-        if rank < 2 * n:
+        if rank < 2 * n and not rigid:
             raise SolverError(
                 f"{what}: after {period:g} s a motion comes back whatever its start, or grows in proportion to it: the period is a multiple of that "
                 "of a vibration without damping; change the period, or give the body damping"
@@ -82,7 +102,7 @@ def periodic(system: System, state: Any = None, period: Any = None, rtol: float 
     if closed > GAP:
         raise SolverError(f"{what}: no start is found from which the motion repeats after {period:g} s (a gap of {closed:.2g} is left)")
     multipliers = np.linalg.eigvals(slopes(gap, y, left, DIFFERENCE * scale) + np.eye(2 * n))
-    start = states.at(y[:n], y[n:])
+    start = at(y)
     _check_repeats(system, start, float(period), what)
     return PeriodicMotion(start, float(period), closed, multipliers, tuple(states.names))
 

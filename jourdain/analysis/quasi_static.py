@@ -16,6 +16,7 @@ from ..model.flexible import FlexibleBody
 from ..systems.modes import chosen_modes
 from ..systems.state import State
 from .closed_states import ClosedStates, slopes
+from .touching.resting import refuse_resting
 
 if TYPE_CHECKING:
     from ..systems.system import System
@@ -35,6 +36,7 @@ def quasi_static(system: System, state: Any = None, modes: str | Sequence[str] =
     """
     what = f"quasi_static '{system.model.name}'"
     given = system.state(state)
+    refuse_resting(system.reference, given, what)
     chosen = chosen_modes(system.model, modes, what)
     states = ClosedStates(system, given, [f"{n}_rate" for n in chosen], what)
     n = states.first

@@ -222,7 +222,7 @@ def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
 
     solution = solution_of(
         system, outcome.t, outcome.states, about, outcome.statistics, inputs.at, outcome.between, outcome.channels, bool(inputs.callbacks),
-        outcome.instead,
+        outcome.instead, outcome.driven,
     )  # fmt: skip
     solution.restart, solution.raw = outcome.restart, outcome.raw
     if outcome.contacts is not None:

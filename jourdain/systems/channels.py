@@ -17,12 +17,16 @@ from .reactions import constrained_accelerations, reaction_channels
 
 if TYPE_CHECKING:
     from .compiled import Compiled
+    from .driven_books import Driven
     from .solution import Between, StateTable
     from .system import System
 
 
-def channels_of(table: StateTable, between: Between | None, more: Mapping[str, Channel]) -> dict[str, Channel]:
-    """Channels by name of the states of a table; ``between`` gives states at any times, ``more`` are those of the way it was computed."""
+def channels_of(
+    table: StateTable, between: Between | None, more: Mapping[str, Channel], driven: Driven | None = None
+) -> dict[str, Channel]:  # fmt: skip
+    """Channels by name of the states of a table; ``between`` gives states at any times, ``more`` are those of the way it was computed, ``driven`` tells
+    what drives supplied in runs with set-valued laws."""
     system, t, x, then = table.system, table.t, table.rows, table.then
     made = prescribed_channels(system, t, then.parameters) | _state_channels(system, x)
     for i, (name, item) in enumerate(system.model.inputs.items()):
@@ -43,7 +47,8 @@ def channels_of(table: StateTable, between: Between | None, more: Mapping[str, C
 
         made |= touching_channels(system.reference, t, x, table.inputs)
         stored = lambda: made["contacts.stored"].values
-    made |= energy_channels(system, t, x, table.inputs, lambda: made["energy.total"].values, between, table.inputs_at, taken, stored)
+    given = None if driven is None else lambda: driven(table, more, between)
+    made |= energy_channels(system, t, x, table.inputs, lambda: made["energy.total"].values, between, table.inputs_at, taken, stored, given)
     return {name: channel.within(then) for name, channel in (made | dict(more)).items()}
 
 

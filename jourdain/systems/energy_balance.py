@@ -30,20 +30,25 @@ BOOKS = ("energy.dissipated", "energy.supplied", "energy.error")
 
 
 @cache
-def _gauss() -> tuple[np.ndarray, np.ndarray]:
+def gauss() -> tuple[np.ndarray, np.ndarray]:
     """Gauss' four nodes and weights on (0, 1)."""
     nodes, weights = np.polynomial.legendre.leggauss(4)  # NumPy loads its polynomials when they are asked for
     return 0.5 * (nodes + 1.0), 0.5 * weights
 
 
-def powers(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Powers (W) dissipated, supplied, and taken by contacts whose surfaces give way, at states in rows."""
+def drives(system: Compiled) -> bool:
+    """Whether drives or moving constraints may supply energy."""
+    eq = system.equations_of_motion
+    return bool(eq.tree.prescribed) or any(r.nonholonomic or r.expression.deps & KINDS["time"] for r in eq.rows)
+
+
+def powers(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, driven: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Powers (W) dissipated, supplied (by what is ``driven``, too), and taken by contacts whose surfaces give way, at states in rows."""
     f = system.function("load_powers")
     accelerations = [constrained_accelerations(system, t, x, u)[0]] if "a" in f.inputs else []
     table = f(t[:, None], x, u, *accelerations)
     dissipated, supplied = table[:, 0], table[:, 1].copy()
-    eq = system.equations_of_motion
-    if eq.tree.prescribed or any(r.nonholonomic or r.expression.deps & KINDS["time"] for r in eq.rows):
+    if driven:
         nq, nv = system.nq, system.nv
         a, lam = constrained_accelerations(system, t, x, u)
         supplied += system.function("supplied_power")(t[:, None], x[:, :nq], x[:, nq : nq + nv], a, x[:, nq + nv :], u, lam)[:, 0]
@@ -73,20 +78,20 @@ def _cubic(s: np.ndarray, h: np.ndarray, a: np.ndarray, b: np.ndarray, da: np.nd
 
 
 def work(
-    system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, states: States | None, inputs_at: Inputs,
+    system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, states: States | None, inputs_at: Inputs, driven: bool,
 ) -> tuple[np.ndarray, ...]:  # fmt: skip
-    """Energy dissipated, supplied and taken by contacts (J) from the first sample to each sample, jumps apart."""
+    """Energy dissipated, supplied (by what is ``driven``, too) and taken by contacts (J) from the first sample to each sample, jumps apart."""
     books = tuple(np.zeros((3, len(t))))
     steps = np.flatnonzero(np.diff(t) > 0)
     if len(steps) == 0:
         return books
     find = _hermite(system, t, x, u) if states is None else states
     h = t[steps + 1] - t[steps]
-    nodes, weights = _gauss()
+    nodes, weights = gauss()
     times = (t[steps][:, None] + h[:, None] * nodes).ravel()
     inside = find(times)[:, : x.shape[1]]
     inside[:, : system.nq] = system.configuration.normalise(inside[:, : system.nq])
-    parts = powers(system, times, inside, inputs_at(times, inside))
+    parts = powers(system, times, inside, inputs_at(times, inside), driven)
     for total, power in zip(books, parts, strict=True):
         total[steps + 1] = h * (power.reshape(len(steps), -1) @ weights)
         np.cumsum(total, out=total)
@@ -96,14 +101,16 @@ def work(
 def energy_channels(
     system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, total: Callable[[], np.ndarray], states: States | None,
     inputs_at: Inputs, taken: Callable[[], np.ndarray] | None = None, stored: Callable[[], np.ndarray] | None = None,
+    given: Callable[[], np.ndarray] | None = None,
 ) -> dict[str, Channel]:  # fmt: skip
     """Lazy channels ``energy.dissipated``, ``energy.supplied`` and ``energy.error`` (J); ``taken`` is what else the run has dissipated, ``stored`` what
-    contacts hold, which have a channel ``contacts.dissipated`` of their own then."""
+    contacts hold, which have a channel ``contacts.dissipated`` of their own then, ``given`` what drives supplied where the run itself knows it."""
     cache: list[np.ndarray] = []
 
     def books() -> list[np.ndarray]:
         if not cache:
-            dissipated, supplied, contacts = work(system, t, x, u, states, inputs_at)
+            known = given() if given is not None and drives(system) else None
+            dissipated, supplied, contacts = work(system, t, x, u, states, inputs_at, known is None and drives(system))
             energy = total()
             if stored is not None:
                 held = stored()
@@ -113,6 +120,10 @@ def energy_channels(
             same = np.flatnonzero(np.diff(t) == 0)
             more = np.zeros(len(t)) if taken is None else taken()
             jumps[same + 1] = energy[same] - energy[same + 1] - (more[same + 1] - more[same])  # what contacts took is told by them
+            if known is not None:
+                struck = np.r_[False, (np.diff(t) == 0) & (np.diff(more) != 0)]  # velocities jump, and drives hold against the impulses
+                supplied = supplied + known - np.cumsum(np.where(struck, jumps, 0.0))
+                jumps[struck] = 0.0
             dissipated = dissipated + np.cumsum(jumps) + more
             cache.extend([dissipated, supplied, energy - energy[:1] - supplied + dissipated - more[:1], contacts])
         return cache

@@ -23,6 +23,7 @@ from .solution import Between, Rows
 if TYPE_CHECKING:
     from ..results.solution import Solution
     from ..solvers.ode.trajectory import Checkpoint
+    from .driven_books import Driven
     from .inputs import Inputs
     from .state import State
     from .stepper import Engine
@@ -144,6 +145,8 @@ class Outcome:
     #: What a user's function raised, if that is why the run ended.
     cause: BaseException | None = None
     events: Happened | None = None
+    #: What drives supplied, where set-valued laws let velocities jump.
+    driven: Driven | None = None
 
 
 class Run(ABC):

@@ -16,6 +16,7 @@ from .frames import FrameProvider
 from .prescribed import prescribed_rates
 
 if TYPE_CHECKING:
+    from .driven_books import Driven
     from .system import System
 
 T = TypeVar("T")
@@ -36,14 +37,14 @@ class NoJointCoordinates(InputError):
 def solution_of(
     system: System, t: np.ndarray, rows: Rows, metadata: Later, statistics: Later | None = None, inputs_at: InputsAt | None = None,
     between: Between | None = None, own: Callable[[], Mapping[str, Channel]] | None = None, read_inputs: bool = False,
-    instead: Callable[[], Mapping[str, Channel]] | None = None,
+    instead: Callable[[], Mapping[str, Channel]] | None = None, driven: Driven | None = None,
 ) -> Solution:  # fmt: skip
     """A solution with named channels from states in rows; the table of channels is made, and energies, poses and outputs are computed,
     when asked for.
 
     ``inputs_at`` gives the inputs that acted (those of the model by default), ``between`` states at any times, ``own`` further channels of the
     way it was computed.  ``read_inputs`` reads the inputs now, because a Python function gives them that may answer otherwise later.
-    ``instead`` are the channels of a run whose states turn out to have no joint coordinates.
+    ``instead`` are the channels of a run whose states turn out to have no joint coordinates, ``driven`` tells what drives supplied where the run knows it.
     """
     table = StateTable(system, t, rows, inputs_at)
     if read_inputs:
@@ -60,7 +61,7 @@ def solution_of(
                 raise
             warnings.warn(f"{error}; the solution has the bodies' poses instead of joint coordinates", stacklevel=4)
             return dict(instead())
-        return channels_of(table, between, dict(own() if own is not None else {}))
+        return channels_of(table, between, dict(own() if own is not None else {}), driven)
 
     def about() -> Mapping[str, Any]:
         from .reactions import redundant_along

@@ -50,10 +50,8 @@ R = TypeVar("R")
 #: Verbs for which it does not matter whether bodies touch, that are made of runs, or that know rigid contacts.
 KNOW_CONTACTS = (
     "sweep", "stream", "explore", "kinematics", "assemble", "assembly_modes", "mobility", "closure_report", "inverse_kinematics", "velocity_transformation",
-    "equilibrium", "inverse_dynamics_along", "static_forces", "linearise", "modal", "frequency_response", "root_locus",
+    "equilibrium", "equilibria", "periodic", "quasi_static", "inverse_dynamics_along", "static_forces", "linearise", "modal", "frequency_response", "root_locus",
 )  # fmt: skip
-#: Verbs that know surfaces that give way, and no others.
-KNOW_PENALTY = ("equilibria", "periodic", "quasi_static")
 
 
 def verb(method: Callable[P, R]) -> Callable[P, R]:
@@ -67,7 +65,7 @@ def verb(method: Callable[P, R]) -> Callable[P, R]:
         if given and not open_ended:
             _check_options(method.__name__, args[0], given, known)
         if method.__name__ not in KNOW_CONTACTS:
-            refuse_contacts(args[0].model, method.__name__, rigid_only=method.__name__ in KNOW_PENALTY)  # type: ignore[attr-defined]
+            refuse_contacts(args[0].model, method.__name__)  # type: ignore[attr-defined]
         return method(*args, **given)
 
     return asked

@@ -22,7 +22,7 @@ from ...solvers.complementarity.solve import solution as solved
 from ...systems.pushed import pushed_system, touches_rigidly
 from ...systems.state import State
 from ...systems.touching import renewed_memories
-from ...systems.tree.contact_instant import RigidContacts, Touching
+from ...systems.tree.contact_instant import CLOSED, RigidContacts, Touching
 from ...systems.tree.contact_table import Touch
 from ..residual import Point, Residual, close_loops
 from .holding import LEFT, Cones, Held
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 #: First length of a step (s), its growth, and how far bodies may go in one, in parts of the smallest shape.
 FIRST, GROWTH, FAR = 1e-2, 3.0, 0.1
+#: Pieces of that length in which a longer way is looked at.
+FARTHEST = 400
 #: The longest step in parts of 1/ω of the stiffest spring.
 LONGEST = 30.0
 #: Stiffness along a fall, in parts of force over size, below which nothing holds it.
@@ -107,7 +109,7 @@ class Standing:
                     if h < 1e-9:
                         raise
                     continue
-                if self._went(before) <= FAR * self.size and self._left() <= 10.0 * size:
+                if (self._went(before) <= FAR * self.size or self._unhindered(before)) and self._left() <= 10.0 * size:
                     break
                 h *= 0.25
                 if h < 1e-9:
@@ -148,9 +150,10 @@ class Standing:
         inverse = np.linalg.pinv(np.block([[A, J.T], [J, np.zeros((m, m))]]))[:n, :n]
         d = -inverse @ r
         near = self._near()
-        if near is None or not len(near):
+        if near is None or self.rigid is None:
             return self._moved(self.point, d)
-        assert self.rigid is not None
+        if not len(near):
+            return self._closed(self._moved(self.point, d), near.key, inverse)
         rows = near.J.reshape(-1, n)
         w = rows @ d
         w[::3] += near.gap
@@ -166,8 +169,19 @@ class Standing:
             except SolverError:
                 if relaxed:
                     raise
-        point, pressed = self._moved(self.point, d + inverse @ rows.T @ p), near.key[(p[::3] > 0.0) & ~near.brakes]
-        for _ in range(CLOSING if len(pressed) else 0):
+        pressed = near.key[(p[::3] > 0.0) & ~near.brakes]
+        return self._closed(self._moved(self.point, d + inverse @ rows.T @ p), pressed, inverse)
+
+    def _closed(self, point: Point, pressed: np.ndarray, inverse: np.ndarray) -> Point:
+        """The point with gaps of zero where bodies pressed against each other, and where they would have passed into each other on the way."""
+        assert self.rigid is not None
+        for _ in range(CLOSING):
+            found = self.rigid.find(point.t, point.q)
+            known = {tuple(k) for k in pressed.tolist()}
+            inside = [tuple(k) not in known and gap < -CLOSED * self.size for k, gap in zip(found.key.tolist(), found.gap, strict=True)]
+            pressed = np.vstack([pressed, found.key[np.array(inside, bool) & ~found.brakes]])
+            if not len(pressed):
+                break
             found = self.rigid.same(point.t, point.q, pressed)
             Y = inverse @ found.J[:, 0].T
             point = self._moved(point, -Y @ np.linalg.lstsq(found.J[:, 0] @ Y, found.gap, rcond=1e-10)[0])
@@ -182,6 +196,21 @@ class Standing:
     def _went(self, before: Point) -> float:
         """How far any coordinate went."""
         return float(np.abs(self.system.configuration.difference(before.q, self.point.q)).max(initial=0.0))
+
+    def _unhindered(self, before: Point) -> bool:
+        """Whether no shapes come near each other along a long way, and no stop or rope is passed."""
+        if self.rigid is None:
+            return False
+        way, last = self.system.configuration.difference(before.q, self.point.q), self.point
+        pieces = int(np.ceil(np.abs(way).max() / (FAR * self.size)))
+        if pieces > FARTHEST:
+            return False
+        for k in range(pieces + 1):
+            place = last if k == pieces else self._moved(before, k / pieces * way)
+            near = self.rigid.find(place.t, place.q)
+            if np.any(~near.stop | (near.gap < -CLOSED * self.size)):
+                return False
+        return True
 
     def _renew(self) -> None:
         """Memories of points as after a step that ended here."""

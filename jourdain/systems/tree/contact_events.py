@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,6 +22,7 @@ from ...solvers.nonsmooth.impacts import NEWTON, STICKING
 from ...solvers.ode.events import Event, Samples
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
+from ..driven_books import supplied_between
 from ..inputs import Inputs
 from ..run import DEFAULTS, Outcome, Restart, Settings
 from .contact_instant import rows_of
@@ -406,7 +408,8 @@ class ContactEventRun(ProjectedRun):
         self._taken = float(trajectory.restart.x[-1])
         self.give_back()
         return replace(
-            super().outcome(trajectory), channels=partial(_channels, self.contacts, trajectory), contacts=lambda solution: EventContacts(solution, self)
+            super().outcome(trajectory), channels=partial(_channels, self.contacts, trajectory), contacts=lambda solution: EventContacts(solution, self),
+            driven=supplied_between(self._pushes),
         )  # fmt: skip
 
     def give_back(self) -> None:
@@ -415,12 +418,27 @@ class ContactEventRun(ProjectedRun):
             self.contacts.rows.slack = self.contacts.slack
             self.contacts.release()
 
+    def _take(self, then: _Active) -> None:
+        """Lets an active set of the run hold again."""
+        c = self.record
+        c.count = len(then.slides)
+        c.key[: then.key.size], c.slides[: c.count], c.along[: then.along.size] = then.key, then.slides, then.along
+
+    def _pushes(self, times: np.ndarray, rows: np.ndarray) -> dict[str, Channel]:
+        """Forces of contacts at instants of the run."""
+        out, since = np.zeros((len(times), self.record.values.size + 1)), [a.t for a in self._history]
+        for row, (t, x) in enumerate(zip(times.tolist(), rows, strict=True)):
+            self._take(self._history[max(0, bisect_right(since, t) - 1)])
+            status = self._native(closed.forces)(t, np.r_[x, 0.0], out[row])
+            if status != 0:
+                raise SolverError(f"'{self.system.model.name}': forces of contact cannot be had at t = {t:.9g} s (status {status})")
+        return self.contacts.wrench_channels(out, 0)
+
     def touches(self, t: float, x: np.ndarray) -> list[Touch]:
         """The contacts that are closed at an instant of the run."""
         c = self.record
         then = [a for a in self._history if a.t <= t][-1]
-        c.count = len(then.slides)
-        c.key[: then.key.size], c.slides[: c.count], c.along[: then.along.size] = then.key, then.slides, then.along
+        self._take(then)
         rates, found = np.zeros(len(x)), []
         c.from_[: len(x)] = x
         self._native(closed.slope)(t, x, rates)

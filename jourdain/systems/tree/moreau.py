@@ -14,6 +14,7 @@ from ...solvers.nonsmooth import moreau
 from ...solvers.ode.events import Event
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
+from ..driven_books import supplied_in_steps
 from ..inputs import Inputs
 from ..ode_run import OdeRun
 from ..pushed import touches_rigidly
@@ -142,7 +143,8 @@ class MoreauMarch(OdeRun):
         found = super().outcome(trajectory)
         more = found.channels or dict
         channels = lambda: {**contact_channels(self.contacts, self._kept_rows(found.t, trajectory)), **more()}
-        found = replace(found, channels=channels, contacts=lambda solution: ContactTable(solution, self._again))
+        driven = supplied_in_steps(self.settings.times is None)
+        found = replace(found, channels=channels, contacts=lambda solution: ContactTable(solution, self._again), driven=driven)
         found = told_of_laws(found, self.contacts, self._control[1])
         self.contacts.release()
         return found

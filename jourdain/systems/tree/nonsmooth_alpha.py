@@ -17,6 +17,7 @@ from ...solvers.ode.events import Event
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
 from ...solvers.penalty.before import copied
+from ..driven_books import supplied_in_steps
 from ..inputs import Inputs
 from ..pushed import touches_rigidly
 from ..run import Outcome, Settings
@@ -102,7 +103,8 @@ class NonsmoothAlphaRun(AlphaRun):
             return {**contact_channels(self.contacts, rows), **more()}
 
         self.contacts.release()
-        found = replace(found, channels=channels, contacts=lambda solution: ContactTable(solution, self._again))
+        driven = supplied_in_steps(self.settings.times is None)
+        found = replace(found, channels=channels, contacts=lambda solution: ContactTable(solution, self._again), driven=driven)
         return told_of_laws(found, self.contacts, self._control[1])
 
     def _again(self, solution: Solution, k: int) -> tuple[TreeContacts, float]:
