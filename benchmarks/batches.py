@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 STATES = (2, 16, 64, 256, 1024)
-LOOPS = (50, 100, 200, 400)
+LOOPS = (1, 2, 10, 40, 100, 200, 400, 800, 1600, 2000)
 
 
 def shortest(f: Callable[[], Any], calls: int, rounds: int = 40) -> float:
@@ -38,13 +43,13 @@ def batches() -> list[dict[str, float]]:
     return found
 
 
-def loops() -> list[dict[str, float]]:
+def loops(sizes: tuple[int, ...] = LOOPS) -> list[dict[str, float]]:
     """µs of an evaluation and of a projection, ms of a second assembly, of four-bars in a row."""
     from jourdain import library
     from jourdain.systems.tree.projected import NativeSystem
 
     found = []
-    for n in LOOPS:
+    for n in sizes:
         s = library.n_four_bar(n).compile()
         start = s.assemble({"A0.angle": 0.3}, velocities={"A0.angle_rate": -1.0})
         native = NativeSystem(s, start=start)
@@ -61,16 +66,53 @@ def loops() -> list[dict[str, float]]:
     return found
 
 
+#: What a process of its own does with four-bars in a row: a first run from nothing.
+FIRST_RUN = """
+import resource, sys, time
+from jourdain import library
+begun = time.process_time()
+s = library.n_four_bar(int(sys.argv[1])).compile()
+start = s.assemble({"A0.angle": 0.3}, velocities={"A0.angle_rate": -1.0})
+s.simulate(start, 0.1)
+print(time.process_time() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def first_runs(sizes: tuple[int, ...] = LOOPS) -> list[dict[str, float]]:
+    """Processor time (s) and memory (MB) of a first run in an empty cache but for the kernels, and again with what was kept."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "JOURDAIN_CACHE": folder}
+
+        def run(n: int) -> list[float]:
+            command = [sys.executable, "-c", FIRST_RUN, str(n)]
+            return [float(x) for x in subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split()]
+
+        run(65)  # kernels, those of many constraints among them
+        run(3)
+        for n in sizes:
+            (first, memory), (again, later) = run(n), run(n)
+            found.append({"loops": n, "first_s": first, "memory_MB": memory, "again_s": again, "later_MB": later})
+    return found
+
+
+def exponents(rows: list[dict[str, float]], least: int = 100) -> None:
+    """Prints how figures grow with the loops, from each size to the next."""
+    rows = [row for row in rows if row["loops"] >= least]
+    for name in list(rows[0])[1:]:
+        steps = [f"{np.log(b[name] / a[name]) / np.log(b['loops'] / a['loops']):.2f}" for a, b in pairwise(rows)]
+        whole = np.log(rows[-1][name] / rows[0][name]) / np.log(rows[-1]["loops"] / rows[0]["loops"])
+        print(f"{name}: exponents {', '.join(steps)}; {whole:.2f} over all")
+
+
 def run(quick: bool = False) -> dict[str, Any]:
-    """Both tables, printed."""
-    figures = {"batches": batches(), "loops": [] if quick else loops()}
+    """All tables, printed."""
+    figures = {"batches": batches()} if quick else {"batches": batches(), "loops": loops(), "first runs": first_runs()}
     for rows in figures.values():
         for row in rows:
             print("  ".join(f"{name} {value:.4g}" for name, value in row.items()))
-    if not quick:
-        few, many = figures["loops"][0], figures["loops"][-1]
-        for name in ("evaluation_us", "projection_us", "assembly_ms"):
-            print(f"{name}: exponent {np.log(many[name] / few[name]) / np.log(many['loops'] / few['loops']):.2f}")
+        if "loops" in rows[0]:
+            exponents(rows)
     return figures
 
 

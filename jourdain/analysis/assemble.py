@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
-from ..solvers.linear.sparse_rows import shortest_solution
-from ..systems.constraints import jacobian, velocity_column
+from ..solvers.linear.sparse_rows import loses_rank, shortest_solution
+from ..systems.constraints import constraint_function, jacobian, jacobian_at, velocity_column
 from ..systems.start import Initial, initial_values, memories_in, user_states
 from ..systems.state import State
 from ..systems.tree.branches import ADMISSIBLE, BranchError, branch_names, branch_states, singular_position
@@ -106,7 +106,7 @@ def assemble(
     kept = [] if held is not None or isinstance(guess, State) else _kept_columns(system, own, [*fixed, *(guess or {})])
     q, residual, iterations = _close_near(system, c.pack(fixed, near), columns, kept, _scale(system, weights), t)
     v = _velocities(system, q, {**rates, **dict(velocities or {})}, own.rates, t)
-    J = jacobian(system, q, t)
+    J = jacobian_at(system, q, t)
     wanted = [velocity_column(system, n) for n in preferred]
     parts = partition(J, preferred=sorted({*columns, *wanted}))
     _verify_choice(system, parts, preferred)
@@ -206,9 +206,9 @@ def close_positions(system: System, q: np.ndarray, held: Sequence[int], scale: n
     """Gauss–Newton with the shortest (weighted) corrections and a line search; held columns do not move."""
     if not system.equations_of_motion.holonomic:
         return q, 0.0, 0
-    f = system.function("constraints")
+    f = constraint_function(system, "constraints")
     clock = np.array([t])
-    free = np.array([j for j in range(system.nv) if j not in set(held)], dtype=int)
+    free = np.setdiff1d(np.arange(system.nv), np.array(held, dtype=int))
     h, J = f(clock, q)
     _check_finite(system, h, J)
     best = float(np.abs(h).max())
@@ -216,8 +216,7 @@ def close_positions(system: System, q: np.ndarray, held: Sequence[int], scale: n
         if best < CLOSED:
             return _polished(system, f, clock, q, free, scale), best, iteration
         step = np.zeros(system.nv)
-        W = J[:, free] * scale[free]
-        step[free] = -scale[free] * shortest_solution(W, h)
+        step[free] = -scale[free] * shortest_solution(_scaled(J, free, scale), h)
         q, h, J, improved = _line_search(system, f, clock, q, step, h, J)
         best = float(np.abs(h).max())
         if not improved:
@@ -227,9 +226,15 @@ def close_positions(system: System, q: np.ndarray, held: Sequence[int], scale: n
     raise SolverError(_cannot_close(system, h, J[:, free]))
 
 
-def _check_finite(system: System, h: np.ndarray, J: np.ndarray) -> None:
+def _scaled(J: Any, free: np.ndarray, scale: np.ndarray) -> Any:
+    """Free columns of J, each times its scale."""
+    return J[:, free] * scale[free] if isinstance(J, np.ndarray) else J[:, free].multiply(scale[free]).tocsr()
+
+
+def _check_finite(system: System, h: np.ndarray, J: Any) -> None:
     """Refuses a position where constraints are singular, as those of a disk that lies flat."""
-    bad = np.flatnonzero(~(np.isfinite(h) & np.isfinite(J).all(axis=1)))
+    sizes = np.asarray(abs(J).sum(axis=1)).ravel()
+    bad = np.flatnonzero(~(np.isfinite(h) & np.isfinite(sizes)))
     if len(bad):
         raise SolverError(
             f"assemble '{system.model.name}': the constraint {system.equations_of_motion.rows[int(bad[0])].name} is not finite at this position; "
@@ -241,12 +246,12 @@ def _polished(system: System, f: Any, clock: np.ndarray, q: np.ndarray, free: np
     """One more step at the end brings the residual down to round-off."""
     h, J = f(clock, q)
     step = np.zeros(system.nv)
-    step[free] = -scale[free] * shortest_solution(J[:, free] * scale[free], h)
+    step[free] = -scale[free] * shortest_solution(_scaled(J, free, scale), h)
     better = system.configuration.integrate(q, step)
     return better if np.abs(f(clock, better)[0]).max() <= np.abs(h).max() else q
 
 
-def _line_search(system: System, f: Any, clock: np.ndarray, q: np.ndarray, step: np.ndarray, h: np.ndarray, J: np.ndarray) -> tuple:
+def _line_search(system: System, f: Any, clock: np.ndarray, q: np.ndarray, step: np.ndarray, h: np.ndarray, J: Any) -> tuple:
     reference = float(h @ h)
     limit = np.abs(step).max()
     factor = min(1.0, 1.0 / limit) if limit > 0 else 1.0
@@ -259,14 +264,14 @@ def _line_search(system: System, f: Any, clock: np.ndarray, q: np.ndarray, step:
     return q, h, J, False
 
 
-def _cannot_close(system: System, h: np.ndarray, J: np.ndarray) -> str:
+def _cannot_close(system: System, h: np.ndarray, J: Any) -> str:
     rows = system.equations_of_motion.rows
     worst = np.argsort(-np.abs(h))[:3]
     listed = ", ".join(f"{rows[i].name} (off by {h[i]:.3g})" for i in worst if abs(h[i]) > 1e-9)
-    rank = np.linalg.matrix_rank(J) if J.size else 0
+    dependent = J.shape[0] > J.shape[1] or (loses_rank(J, 1e-7) if system.packed else np.linalg.matrix_rank(J) < len(h))
     reason = (
         "these constraints contradict each other or the fixed coordinates"
-        if rank < len(h)
+        if dependent
         else "the mechanism cannot reach this position with the fixed coordinates"
     )
     return (
@@ -303,9 +308,9 @@ def assemble_velocities(system: System, q: np.ndarray, wanted: Mapping[str, Any]
     if not system.equations_of_motion.rows:
         return v
     held = [c.index(_rate_name(system, n), c.velocity_names, "velocity") for n in wanted]
-    f = system.function("constraint_velocities")
+    f = constraint_function(system, "constraint_velocities")
     extra = [system.input_values() if n == "u" else np.zeros(size) for n, size in list(f.inputs.items())[3:]]
-    free = [j for j in range(system.nv) if j not in held]
+    free = np.setdiff1d(np.arange(system.nv), np.array(held, dtype=int))
     for _ in range(3):
         w, J = f(np.array([t]), q, v, *extra)
         _check_finite(system, w, J)

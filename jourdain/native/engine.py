@@ -30,6 +30,9 @@ def _llvm() -> Any:
     with lock:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
+        llvm.set_option(
+            "", "-disable-post-ra"
+        )  # a second scheduling takes half of LLVM's time on straight-line code and gains nothing measurable
         library = _math_library()
         for name in LIBRARY_ONE + LIBRARY_TWO + BLOCKS:
             llvm.add_symbol(f"jd_{name}", ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
@@ -78,7 +81,7 @@ def _machine(level: int = 2, family: str | None = None) -> Any:
 
 
 #: What else decides how objects look, besides their text: raised when that changes.
-_LAYOUT = "all calls by address, blocks by name"
+_LAYOUT = "all calls by address, blocks by name, scheduled once"
 
 
 def content_key(*parts: str | bytes) -> str:

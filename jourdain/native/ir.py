@@ -23,7 +23,9 @@ from .names import LIBRARY_ONE, LIBRARY_TWO, entry_name, is_parameters
 from .ordering import evaluation_order, half_of
 from .trigonometry import literal, sincos_ir
 
-CHUNK = 500
+#: Nodes in a chunk, in one of a large function, and how many a function may have to be a single one: small functions run faster in one piece,
+#: while LLVM's time grows with the square of a chunk.
+CHUNK, SMALL_CHUNK, WHOLE, LARGE = 250, 125, 800, 8000
 #: In scalar code the sines and cosines of so many angles at most are found at once: two registers' lanes hide each other's waiting.
 SIDE_BY_SIDE = 8
 #: From so many constant zeros on an output array is cleared as a whole.
@@ -349,14 +351,15 @@ class ChunkWriter:
     def plan(self, order: Sequence[Expr]) -> tuple[dict[int, int], dict[int, int]]:
         """Chunk of every node (a sine next to its cosine) and the last chunk that uses it."""
         chunk_of: dict[int, int] = {}
+        size = WHOLE if len(order) <= WHOLE else CHUNK if len(order) <= LARGE else SMALL_CHUNK
         for position, e in enumerate(order):
             if e.id in chunk_of:
                 continue
-            chunk_of[e.id] = position // CHUNK
+            chunk_of[e.id] = position // size
             if e.op in ("sin", "cos"):
                 twin = (e.args[0]._uses or {}).get("cos" if e.op == "sin" else "sin")
                 if twin is not None:
-                    chunk_of.setdefault(twin.id, position // CHUNK)
+                    chunk_of.setdefault(twin.id, position // size)
         last_use: dict[int, int] = {}
         for e in order:
             here = chunk_of[e.id]

@@ -35,6 +35,8 @@ class Result:
     expressions: tuple[Expr, ...]
     shape: tuple[int, ...]
     description: str = ""
+    #: of a matrix that is given by its entries alone: where they stand in it, counted row by row
+    places: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)

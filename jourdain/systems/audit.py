@@ -15,6 +15,7 @@ import numpy as np
 from ..model.bending import flexible_bodies
 from ..solvers import ADAPTIVE
 from ..symbolic.expr import KINDS, ZERO
+from .constraints import by_entries
 from .run import Outcome, Run
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def _open(system: Compiled, outcome: Outcome, rows: list[int]) -> str:
     eq = system.equations_of_motion
     if not eq.holonomic:
         return ""
-    f, x, nq = system.function("constraints"), np.asarray(outcome.states), system.nq
+    f, x, nq = system.function("constraints", **by_entries(system)), np.asarray(outcome.states), system.nq
     for k in rows:
         h, _ = f(outcome.t[k : k + 1], x[k, :nq])
         if not max(h.max(), -h.min()) <= OPEN * max(1.0, float(np.abs(x[k, :nq]).max())):

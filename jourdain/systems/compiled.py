@@ -194,6 +194,11 @@ class Compiled(Shown, ABC):
         refuse_contacts(self.model, "to_casadi", "take the model without them")
         return to_casadi(self.symbolic(name, **options))
 
+    @property
+    def packed(self) -> bool:
+        """Whether there are so many constraints that their matrices are kept by their entries."""
+        return self.reference.packed
+
     def function(self, name: str, **options: Any) -> Function:
         """A compiled function of the joint coordinates by name: "inverse_dynamics", "mass_matrix", "frame" …"""
         return self.reference.function(name, **options)

@@ -15,13 +15,51 @@ if TYPE_CHECKING:
     from .state import State
 
 
+def by_entries(system: Compiled | Dynamics) -> dict[str, bool]:
+    """The option by which functions of many constraints give the entries of their Jacobian alone."""
+    return {"packed": True} if system.packed else {}
+
+
+class SparseConstraints:
+    """h, J ("constraints") or w, J ("constraint_velocities") of many constraints, J as a sparse matrix."""
+
+    def __init__(self, system: Any, name: str) -> None:
+        self._f = system.function(name, packed=True)
+        self.inputs = self._f.inputs
+        places, n, m = system.places(name, "J", packed=True), system.nv, next(iter(self._f.outputs.values()))[0]
+        self._shape, self._columns, self._begin = (m, n), places % n, np.searchsorted(places, n * np.arange(m + 1))
+
+    def __call__(self, *args: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Residuals and Jacobian in one state."""
+        from scipy.sparse import csr_matrix
+
+        residual, values = self._f(*args)
+        return residual, csr_matrix((values, self._columns, self._begin), shape=self._shape)
+
+
+def constraint_function(system: Compiled | Dynamics, name: str) -> Any:
+    """The function "constraints" or "constraint_velocities" of one state; of many constraints J is a sparse matrix."""
+    if not system.packed:
+        return system.function(name)
+    owner: Any = getattr(system, "reference", system)
+    known = owner._idle.setdefault("sparse constraints", {})
+    if name not in known:
+        known[name] = SparseConstraints(owner, name)
+    return known[name]
+
+
 def jacobian(system: Compiled | Dynamics, q: np.ndarray, t: float) -> np.ndarray:
     """Jacobian of all constraints at zero velocity."""
+    J = jacobian_at(system, q, t)
+    return np.asarray(J.toarray() if system.packed else J)
+
+
+def jacobian_at(system: Compiled | Dynamics, q: np.ndarray, t: float) -> Any:
+    """The same; of many constraints as a sparse matrix."""
     if not system.equations_of_motion.rows:
         return np.zeros((0, system.nv))
-    f = system.function("constraint_velocities")
-    _, J = f(np.array([t]), q, np.zeros(system.nv), *(np.zeros(n) for n in list(f.inputs.values())[3:]))
-    return np.asarray(J)
+    f = constraint_function(system, "constraint_velocities")
+    return f(np.array([t]), q, np.zeros(system.nv), *(np.zeros(n) for n in list(f.inputs.values())[3:]))[1]
 
 
 def velocity_column(system: Compiled, name: str) -> int:
@@ -71,7 +109,9 @@ class Start:
 
 
 def look_at_start(system: Dynamics, state: State) -> tuple[bool, list[float]]:
-    """What :meth:`Start.at` finds, by an object that is kept with the system."""
+    """What :meth:`Start.at` finds, by an object that is kept with the system; of many constraints by sparse factors."""
+    if system.packed:
+        return _look_by_entries(system, state)
     idle: list[Start] = system._idle.setdefault("starts", [])
     try:  # another thread may have taken the last one
         start = idle.pop()
@@ -80,6 +120,17 @@ def look_at_start(system: Dynamics, state: State) -> tuple[bool, list[float]]:
     found = start.at(system, state)
     idle.append(start)
     return found
+
+
+def _look_by_entries(system: Dynamics, state: State) -> tuple[bool, list[float]]:
+    from ..solvers.constraints.start import SINGULAR
+    from ..solvers.linear.sparse_rows import loses_rank
+
+    clock, further = np.array([state.t]), {"z": state.z, "u": system.input_values()}
+    h = constraint_function(system, "constraints")(clock, state.q)[0] if system.equations_of_motion.holonomic else np.zeros(1)
+    f = constraint_function(system, "constraint_velocities")
+    w, J = f(clock, state.q, state.v, *(further[n] for n in list(f.inputs)[3:]))
+    return not loses_rank(J, SINGULAR), [float(np.abs(e).max(initial=0.0)) for e in (h, w, state.v)]
 
 
 def check_closed(system: Compiled, state: State, tolerance: float = 1e-6) -> None:
@@ -96,11 +147,11 @@ def _check_closely(system: Compiled, state: State, tolerance: float) -> None:
     rows = system.equations_of_motion.rows
     advice = "close it first: system.assemble({...}, velocities={...})"
     if system.equations_of_motion.holonomic:
-        h, _ = system.function("constraints")(np.array([state.t]), state.q)
+        h, _ = constraint_function(system, "constraints")(np.array([state.t]), state.q)
         i = int(np.argmax(np.abs(h)))
         if abs(h[i]) > tolerance:
             raise InputError(f"'{system.model.name}': the state does not meet the constraint {rows[i].name} (off by {h[i]:.3g}); {advice}")
-    f = system.function("constraint_velocities")
+    f = constraint_function(system, "constraint_velocities")
     extra = {"z": state.z, "u": system.input_values()}
     w, J = f(np.array([state.t]), state.q, state.v, *(extra[n] for n in list(f.inputs)[3:]))
     i = int(np.argmax(np.abs(w)))
@@ -112,4 +163,4 @@ def _check_closely(system: Compiled, state: State, tolerance: float) -> None:
         check_branch(system, state)
 
 
-__all__ = ["check_closed", "jacobian", "look_at_start", "velocity_column"]
+__all__ = ["by_entries", "check_closed", "constraint_function", "jacobian", "jacobian_at", "look_at_start", "velocity_column"]

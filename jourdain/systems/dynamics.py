@@ -40,6 +40,9 @@ class Dynamics(Protocol):
     def form(self) -> str: ...  # "straight" (line) or "looped" code
 
     @property
+    def packed(self) -> bool: ...  # whether functions of its constraints are taken by the entries of their matrices (option ``packed``)
+
+    @property
     def equations_of_motion(self) -> Any: ...  # symbols, constraint rows (holonomic ones first) and patterns: Equations or like it
 
     @property
@@ -63,7 +66,7 @@ class Dynamics(Protocol):
 
     def function(self, name: str, **options: Any) -> Function: ...
 
-    def places(self, name: str, result: str) -> np.ndarray: ...  # of entries that may differ from zero
+    def places(self, name: str, result: str, **options: Any) -> np.ndarray: ...  # of entries that may differ from zero
 
 
 __all__ = ["Dynamics"]

@@ -9,12 +9,19 @@ from ...symbolic.expr import KINDS, ZERO, Expr, neg, sub
 from ...symbolic.function import SymbolicFunction
 from ..equations import Equations
 from ..loops.elimination import solve_dense
-from ..tree.acceleration_loads import added_mass, effective_mass_matrix, explicit_forces, symmetric_mass_matrix, with_accelerations
+from ..tree.acceleration_loads import (
+    added_mass,
+    effective_mass_matrix,
+    explicit_forces,
+    symmetric_mass_entries,
+    symmetric_mass_matrix,
+    with_accelerations,
+)
 from ..tree.articulated_blocks import accelerations as articulated_accelerations
-from ..tree.composite_body import mass_matrix
+from ..tree.composite_body import mass_entries, mass_matrix
 from ..tree.mass_factor import accelerations_by_factor
 from ..tree.newton_euler import inverse_dynamics
-from .registry import assemble, builder, jacobian_result, joint_force_symbols, matrix_result, vector_result
+from .registry import assemble, builder, jacobian_result, joint_force_symbols, matrix_result, packed_result, vector_result
 
 #: Above this average depth of the tree articulated bodies need fewer operations than the factored mass matrix.
 DEEP = 7.0
@@ -27,8 +34,11 @@ def inverse_dynamics_function(eq: Equations) -> SymbolicFunction:
 
 
 @builder
-def mass_matrix_function(eq: Equations) -> SymbolicFunction:
-    """M(q) by composite bodies."""
+def mass_matrix_function(eq: Equations, packed: bool = False) -> SymbolicFunction:
+    """M(q) by composite bodies; if ``packed`` its lower triangle by those entries that may differ from zero."""
+    if packed:
+        entries = {(i, j): e for (i, j), e in mass_entries(eq.tree).items() if j <= i}
+        return assemble(eq, "mass_matrix", "q", [packed_result("M", entries, eq.tree.nv, "entries of the mass matrix's lower triangle")])
     return assemble(eq, "mass_matrix", "q", [matrix_result("M", mass_matrix(eq.tree), eq.tree.nv, "mass matrix")])
 
 
@@ -138,31 +148,36 @@ def state_rates(eq: Equations) -> list[Expr]:
 
 
 @builder
-def descriptor_function(eq: Equations) -> SymbolicFunction:
-    """Terms of the constrained equations M v̇ = f + Jᵀλ, J v̇ = g, with q̇ and ż: what a constrained solver needs."""
-    M = symmetric_mass_matrix(eq) if eq.rows else effective_mass_matrix(eq)
+def descriptor_function(eq: Equations, packed: bool = False) -> SymbolicFunction:
+    """Terms of the constrained equations M v̇ = f + Jᵀλ, J v̇ = g, with q̇ and ż: what a constrained solver needs.
+
+    M and J are given by their entries if ``packed``.
+    """
+    if packed:
+        mass = packed_result("M", symmetric_mass_entries(eq), eq.tree.nv)
+    else:
+        mass = matrix_result("M", symmetric_mass_matrix(eq) if eq.rows else effective_mass_matrix(eq), eq.tree.nv)
     if eq.rows or not any(e.deps & KINDS["acceleration"] for e in eq.state_rates):
         rates = eq.explicit_state_rates
     else:
         rates = with_accelerations(eq, eq.state_rates, tree_accelerations(eq, eq.joint_forces, loads=True))
     results = [
-        matrix_result("M", M, eq.tree.nv), vector_result("f", explicit_forces(eq)), jacobian_result(eq),
+        mass, vector_result("f", explicit_forces(eq)), jacobian_result(eq, packed=packed),
         vector_result("g", [neg(e) for e in eq.constraint_accelerations]), vector_result("rates", [*eq.position_rates, *rates]),
     ]  # fmt: skip
     return assemble(eq, "descriptor", "t x u", results)
 
 
 @builder
-def constraints_function(eq: Equations) -> SymbolicFunction:
-    """h(q, t) of the holonomic constraints with their Jacobian."""
+def constraints_function(eq: Equations, packed: bool = False) -> SymbolicFunction:
+    """h(q, t) of the holonomic constraints with their Jacobian, by its entries if ``packed``."""
     n = eq.holonomic
     h = [r.expression for r in eq.rows[:n]]
-    return assemble(eq, "constraints", "t q", [vector_result("h", h), jacobian_result(eq, n)], optional="")
+    return assemble(eq, "constraints", "t q", [vector_result("h", h), jacobian_result(eq, n, packed)], optional="")
 
 
 @builder
-def constraint_velocities_function(eq: Equations) -> SymbolicFunction:
-    """Jacobian of all constraints and the velocity residual J v + ∂h/∂t."""
-    return assemble(
-        eq, "constraint_velocities", "t q v", [vector_result("w", eq.constraint_velocities), jacobian_result(eq)], optional="z u"
-    )
+def constraint_velocities_function(eq: Equations, packed: bool = False) -> SymbolicFunction:
+    """Jacobian of all constraints, by its entries if ``packed``, and the velocity residual J v + ∂h/∂t."""
+    results = [vector_result("w", eq.constraint_velocities), jacobian_result(eq, packed=packed)]
+    return assemble(eq, "constraint_velocities", "t q v", results, optional="z u")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -107,9 +107,18 @@ def matrix_result(name: str, rows: Sequence[Sequence[Expr]], columns: int, descr
     return Result(name, tuple(e for row in rows for e in row), (len(rows), columns), description)
 
 
-def jacobian_result(eq: Equations, rows: int | None = None) -> Result:
-    """The dense constraint Jacobian (first rows only if asked)."""
+def packed_result(name: str, entries: Mapping[tuple[int, int], Expr], columns: int, description: str = "") -> Result:
+    """A matrix by those entries that may differ from zero, row by row."""
+    order = sorted(key for key, e in entries.items() if e is not ZERO)
+    return Result(name, tuple(entries[key] for key in order), (len(order),), description, tuple(i * columns + j for i, j in order))
+
+
+def jacobian_result(eq: Equations, rows: int | None = None, packed: bool = False) -> Result:
+    """The constraint Jacobian (first rows only if asked), dense or by its entries."""
     m = len(eq.rows) if rows is None else rows
+    if packed:
+        entries = {(i, j): e for (i, j), e in eq.constraint_jacobian.items() if i < m}
+        return packed_result("J", entries, eq.tree.nv, "entries of the constraint Jacobian")
     table = [[ZERO] * eq.tree.nv for _ in range(m)]
     for (i, j), e in eq.constraint_jacobian.items():
         if i < m:

@@ -14,7 +14,7 @@ from ...symbolic.expr import KINDS, ZERO, Expr, add, neg, sub
 from ...symbolic.graph import evaluate, free_symbols, substitute
 from ...symbolic.vectors import Vector
 from ..equations import Equations
-from .composite_body import mass_matrix
+from .composite_body import mass_entries, mass_matrix
 from .links import Wrench
 from .newton_euler import inverse_dynamics
 
@@ -54,6 +54,21 @@ def effective_mass_matrix(eq: Equations) -> list[list[Expr]]:
 
 def symmetric_mass_matrix(eq: Equations) -> list[list[Expr]]:
     """M + M_a for solvers that factor it as a symmetric matrix."""
+    _check_symmetry(eq)
+    return effective_mass_matrix(eq)
+
+
+def symmetric_mass_entries(eq: Equations) -> dict[tuple[int, int], Expr]:
+    """The same by its entries."""
+    _check_symmetry(eq)
+    M = mass_entries(eq.tree)
+    for key, e in added_mass(eq).items():
+        M[key] = add(M.get(key, ZERO), e)
+    return M
+
+
+def _check_symmetry(eq: Equations) -> None:
+    """Refuses laws of accelerations that are not symmetric."""
     for (i, j), e in added_mass(eq).items():
         other = added_mass(eq).get((j, i), ZERO)
         if e is not other and not _equal(e, other):
@@ -61,7 +76,6 @@ def symmetric_mass_matrix(eq: Equations) -> list[list[Expr]]:
                 f"model '{eq.model.name}': the forces that depend on accelerations couple '{_rate_name(eq, i)}' and '{_rate_name(eq, j)}' "
                 "without symmetry; systems with constraints are simulated with symmetric added mass only"
             )
-    return effective_mass_matrix(eq)
 
 
 def _equal(a: Expr, b: Expr) -> bool:
@@ -104,6 +118,7 @@ __all__ = [
     "explicit_forces",
     "explicit_loads",
     "loads_need_acceleration",
+    "symmetric_mass_entries",
     "symmetric_mass_matrix",
     "with_accelerations",
 ]

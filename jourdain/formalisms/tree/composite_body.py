@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from ...symbolic.expr import ZERO, Expr, add, mul
 from ...symbolic.vectors import Inertia, Vector, steiner
@@ -41,8 +42,27 @@ def shifted(m: Expr, s: Vector, I: Inertia, d: Vector) -> tuple[Vector, Inertia]
 
 def mass_matrix(tree: Tree) -> list[list[Expr]]:
     """M(q), symmetric; both triangles filled with the same expressions."""
-    n = tree.nv
-    M = [[ZERO] * n for _ in range(n)]
+    M = [[ZERO] * tree.nv for _ in range(tree.nv)]
+    _fill(tree, M)
+    return M
+
+
+def mass_entries(tree: Tree) -> dict[tuple[int, int], Expr]:
+    """Entries of M(q) that may differ from zero: in a flat tree of many bodies they are few."""
+    rows = [_Row() for _ in range(tree.nv)]
+    _fill(tree, rows)
+    return {(i, j): e for i, row in enumerate(rows) for j, e in row.items() if e is not ZERO}
+
+
+class _Row(dict[int, Expr]):
+    """A row of a matrix by its entries."""
+
+    def __missing__(self, j: int) -> Expr:
+        return ZERO
+
+
+def _fill(tree: Tree, M: Any) -> None:
+    """Adds up the entries of M(q) in rows that are zero."""
     coupled = CoupledColumns(tree) if tree.couplings else None
     composites = composite_inertias(tree, coupled.inertias() if coupled else None)
     for link in tree.links:
@@ -61,10 +81,9 @@ def mass_matrix(tree: Tree) -> list[list[Expr]]:
         flexible.add_inner_masses(M)
     for i, inertia in reflected_inertias(tree).items():
         M[i][i] = add(M[i][i], inertia)
-    return M
 
 
-def _add_entry(M: list[list[Expr]], i: int, j: int, value: Expr) -> None:
+def _add_entry(M: Any, i: int, j: int, value: Expr) -> None:
     """An entry of two freedoms and its mirror image, which fall together where one coordinate moves both."""
     M[i][j] = add(M[i][j], value)
     M[j][i] = M[i][j] if i != j else add(M[i][i], value)
@@ -90,7 +109,7 @@ def _shares(tree: Tree, link: Link, force: Vector, moment: Vector, arriving: Map
             force, moment = force + arriving[link.index][0], moment + arriving[link.index][1]
 
 
-def _spread(own: Link, freedom: Freedom, shares: list[Share], M: list[list[Expr]]) -> None:
+def _spread(own: Link, freedom: Freedom, shares: list[Share], M: Any) -> None:
     """Adds a column's shares to the entries of its freedom."""
     ratio, column = freedom.ratio, freedom.index
     for link, other, share in shares:

@@ -60,7 +60,7 @@ def _rows_of_mass(Mass: Any, f: Any, e: Any, right: Any) -> None:
 @jit
 def _entries_of_mass(Mass: Any, f: Any, e: Any, free: int, right: Any) -> None:
     """The same with those entries of M alone that may differ from zero."""
-    space, n, ZM, begin, columns = e.space, e.plan.nv, e.ZM, e.plan.begin_of_mass, e.plan.columns_of_mass
+    space, n, ZM, mass = e.space, e.plan.nv, e.ZM, e.plan.mass
     for i in range(free * n):
         ZM[i] = 0.0
     for u in range(free):
@@ -70,9 +70,8 @@ def _entries_of_mass(Mass: Any, f: Any, e: Any, free: int, right: Any) -> None:
         for i in range(space.count[j]):
             u, z = members[i], space.Z[space.row[j] + i]
             right[u] += z * f[j]
-            for p in range(begin[j], begin[j + 1]):
-                k = columns[p]
-                ZM[u * n + k] += z * Mass[j * n + k]
+            for p in range(mass.begin[j], mass.begin[j + 1]):
+                ZM[u * n + mass.columns[p]] += z * Mass[mass.places[p]]
 
 
 @jit
@@ -81,7 +80,7 @@ def _reduce(Mass: Any, f: Any, e: Any, free: int) -> None:
     space, n, ZM, reduced = e.space, e.plan.nv, e.ZM, e.reduced
     number, begin, count, lists, Z, a0 = space.number, space.begin, space.count, space.members, space.Z, space.a0
     right = reduced[free * free :]
-    if e.plan.begin_of_mass.size > 0:
+    if e.plan.mass.begin.size > 0:
         _entries_of_mass(Mass, f, e, free, right)
     else:
         _rows_of_mass(Mass, f, e, right)
@@ -192,7 +191,7 @@ def constrained_solution(Mass: Any, f: Any, J: Any, g: Any, e: Any, a: Any) -> i
             if drop_redundant(J, g, plan.nv, rows, block.rows - block.rank, e.work) != 0:
                 return 1
     if len(plan.fronts.each) > 0:
-        free = eliminate_by_fronts(J, g, plan.m, plan.fronts, RANK_TOLERANCE, False, e.walk, e.space)
+        free = eliminate_by_fronts(J, plan.entries, g, plan.m, plan.fronts, RANK_TOLERANCE, False, e.walk, e.space)
     else:
         free = eliminate(J, g, e)
     return listed_accelerations(Mass, f, e, free, a)

@@ -44,16 +44,18 @@ class Elimination(Record):
     work: Floats
 
 
-def elimination(plan: Plan) -> Elimination:
-    """Memory for a plan."""
-    n, m, fronts = plan.nv, plan.m, len(plan.fronts.each)
+def elimination(plan: Plan, by_fronts: bool = False) -> Elimination:
+    """Memory for a plan; ``by_fronts`` where blocks that are split are never eliminated as a whole."""
+    n, m = plan.nv, plan.m
+    fronts = [plan.fronts.each[k].rows for k in range(len(plan.fronts.each))]
+    by_fronts = by_fronts and bool(fronts) and all(plan.blocks[k].rank == plan.blocks[k].rows for k in range(len(plan.blocks)))
     pivots = Pivots(
         rank=np.zeros(len(plan.blocks), dtype=np.int64), rows=np.zeros(plan.rows.size, dtype=np.int64),
         columns=np.zeros(plan.columns.size, dtype=np.int64),
     )  # fmt: skip
     return Elimination(
-        plan=plan, space=null_space(m, n, fronts), pivots=pivots, walk=walk(n, fronts), ZM=np.zeros(n * n + n), reduced=np.zeros(n * n + n),
-        work=np.zeros(max(2 * m * n + 2 * m + n, 2 * m * m) + 1),
+        plan=plan, space=null_space(m, n, fronts, by_fronts), pivots=pivots, walk=walk(n, len(fronts)), ZM=np.zeros(n * n + n), reduced=np.zeros(n * n + n),
+        work=np.zeros(1 if by_fronts else max(2 * m * n + 2 * m + n, 2 * m * m) + 1),
     )  # fmt: skip
 
 

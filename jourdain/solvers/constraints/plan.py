@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...native.record import Address, Floats, Integers, Record, Table
-from ..linear.fronts import Groups, Part, groups, make_fronts
+from ..linear.fronts import Entries, Groups, Part, entries_of, groups, make_fronts
 
 
 class Block(Record):
@@ -27,7 +27,7 @@ class Block(Record):
 class Plan(Record):
     """Sizes of a constrained system, the blocks of its constraints, and their fronts where blocks are split.
 
-    Where there are fronts, ``columns_of_mass[begin_of_mass[j] : begin_of_mass[j + 1]]`` are the entries of row j of M that may differ from zero.
+    Where there are fronts, entries of J and M that may differ from zero are listed.
     """
 
     nq: int
@@ -39,8 +39,8 @@ class Plan(Record):
     rows: Integers  # of the blocks, one after the other
     columns: Integers
     fronts: Groups
-    begin_of_mass: Integers
-    columns_of_mass: Integers
+    entries: Entries
+    mass: Entries
 
 
 class Compiled(Record):
@@ -57,22 +57,27 @@ class Compiled(Record):
     w: Floats
 
 
-def blocks(pattern: np.ndarray) -> list[Part]:
-    """Independent groups of a constraint Jacobian's pattern: rows and columns that touch each other."""
-    m, n = pattern.shape
-    label = np.arange(m)
-    for j in range(n):
-        rows = np.flatnonzero(pattern[:, j])
-        if len(rows) > 1:
-            target = label[rows].min()
-            for old in set(label[rows].tolist()):
-                label[label == old] = target
-    found = []
-    for value in sorted(set(label.tolist())):
-        rows = np.flatnonzero(label == value)
-        columns = np.flatnonzero(pattern[rows].any(axis=0))
-        if len(columns):
-            found.append((rows.tolist(), columns.tolist()))
+def blocks(pattern: Sequence[Sequence[int]]) -> list[Part]:
+    """Independent groups of a constraint Jacobian, given by the columns of each row: rows and columns that touch each other."""
+    with_column: dict[int, list[int]] = {}
+    for i, columns in enumerate(pattern):
+        for j in columns:
+            with_column.setdefault(j, []).append(i)
+    found, met = [], [False] * len(pattern)
+    for first, own in enumerate(pattern):
+        if met[first] or not len(own):
+            continue
+        rows, reached = [first], set[int]()
+        met[first] = True
+        for i in rows:
+            for j in pattern[i]:
+                if j not in reached:
+                    reached.add(j)
+                    new = [k for k in with_column[j] if not met[k]]
+                    rows += new
+                    for k in new:
+                        met[k] = True
+        found.append((sorted(rows), sorted(reached)))
     return found
 
 
@@ -86,23 +91,25 @@ def block_table(parts: Sequence[Part], ranks: Sequence[int]) -> Table[Block]:
 
 
 def make_plan(
-    nq: int, nv: int, nz: int, holonomic: int, pattern: np.ndarray, redundant: Sequence[int] = (),
-    mass: Callable[[], np.ndarray] | None = None,
+    nq: int, nv: int, nz: int, holonomic: int, pattern: Sequence[Sequence[int]], redundant: Sequence[int] = (),
+    mass: Callable[[], np.ndarray] | None = None, packed: bool = False,
 ) -> Plan:  # fmt: skip
-    """The plan that the kernels read.
+    """The plan that the kernels read; ``pattern`` lists the columns of each constraint.
 
     ``redundant`` rows follow from the others wherever the mechanism moves: the rank of their block is limited by their number.  ``mass`` is
-    asked, where there are fronts, for the entries of M that may differ from zero, counted row by row.
+    asked, where there are fronts, for the places of entries of M that may differ from zero, counted row by row; ``packed`` where J and M
+    hold nothing else.
     """
+    m, none = len(pattern), np.zeros(0, dtype=np.int64)
     parts = blocks(pattern)
     ranks = [len(rows) - len(set(rows) & set(redundant)) for rows, _ in parts]
     fronts = make_fronts(pattern, parts, [rank < len(rows) for rank, (rows, _) in zip(ranks, parts, strict=True)])
     listed = groups(parts)
-    entries = mass() if mass and fronts else np.zeros(0, dtype=np.int64)
-    begin = np.searchsorted(entries, nv * np.arange(nv + 1)) if entries.size else np.zeros(0, dtype=np.int64)
+    places = np.array([i * nv + j for i, row in enumerate(pattern) for j in sorted(row)], dtype=np.int64) if fronts else none
+    masses = mass() if mass and fronts else none
     return Plan(
-        nq=nq, nv=nv, nz=nz, m=pattern.shape[0], holonomic=holonomic, blocks=block_table(parts, ranks), rows=listed.rows,
-        columns=listed.columns, fronts=groups(fronts), begin_of_mass=begin.astype(np.int64), columns_of_mass=entries % max(1, nv),
+        nq=nq, nv=nv, nz=nz, m=m, holonomic=holonomic, blocks=block_table(parts, ranks), rows=listed.rows, columns=listed.columns,
+        fronts=groups(fronts), entries=entries_of(places, m, nv, packed), mass=entries_of(masses, nv if masses.size else -1, nv, packed),
     )  # fmt: skip
 
 

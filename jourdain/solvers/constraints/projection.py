@@ -118,7 +118,7 @@ def shortest_solution(J: Any, h: Any, m: int, e: Any) -> None:
     """Shortest d with J d = h for the first m rows, left in the particular solution a₀ of the elimination."""
     plan = e.plan
     if len(plan.fronts.each) > 0:
-        free = eliminate_by_fronts(J, h, m, plan.fronts, PROJECTION_TOLERANCE, True, e.walk, e.space)
+        free = eliminate_by_fronts(J, plan.entries, h, m, plan.fronts, PROJECTION_TOLERANCE, True, e.walk, e.space)
         shortest(free, e.space, e.reduced)
     else:
         least_norm_by_blocks(J, h, m, plan, e.work, e.space.a0)

@@ -447,7 +447,7 @@ def make_plan(
     rank: tuple[int, int], every: int,
 ) -> Plan:  # fmt: skip
     """The plan of a system; ``rank`` is that of the holonomic rows and of all."""
-    parts = blocks(pattern)
+    parts = blocks([np.flatnonzero(row).tolist() for row in pattern])
     position, shift = [], 0
     held = {iv + k for _, iv in quaternions for k in range(3)}
     for j in range(nv):

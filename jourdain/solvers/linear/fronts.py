@@ -46,6 +46,15 @@ class Groups(Record):
     columns: Integers
 
 
+class Entries(Record):
+    """Entries of a matrix that may differ from zero, row by row: those of row i are ``begin[i]`` … ``begin[i + 1]``, with their columns and
+    their places in the array of numbers (which holds the whole matrix, or the entries alone)."""
+
+    begin: Integers
+    columns: Integers
+    places: Integers
+
+
 class NullSpace(Record):
     """Z with J Z = 0 and a₀ with J a₀ = g: each velocity by the independent ones on which it depends.
 
@@ -84,8 +93,14 @@ def groups(parts: Sequence[Part]) -> Groups:
     return Groups(each=Group.table(found), rows=listed[0], columns=listed[1])
 
 
-def make_fronts(pattern: np.ndarray, blocks: Sequence[Part], whole: Sequence[bool]) -> list[Part]:
-    """The fronts of all blocks; [] where none would be split.  Blocks marked ``whole`` stay one front."""
+def entries_of(places: np.ndarray, rows: int, columns: int, packed: bool) -> Entries:
+    """Entries that stand in these places of a matrix, counted row by row; ``packed`` where the array of numbers holds nothing else."""
+    begin = np.searchsorted(places, columns * np.arange(rows + 1)).astype(np.int64)
+    return Entries(begin=begin, columns=places % max(1, columns), places=np.arange(places.size) if packed else places.astype(np.int64))
+
+
+def make_fronts(pattern: Sequence[Sequence[int]], blocks: Sequence[Part], whole: Sequence[bool]) -> list[Part]:
+    """The fronts of all blocks; [] where none would be split.  Blocks marked ``whole`` stay one front.  ``pattern`` lists the columns of each row."""
     fronts: list[Part] = []
     for (rows, columns), keep in zip(blocks, whole, strict=True):
         parts = [] if keep or len(rows) < SMALLEST_BLOCK else _loops(pattern, rows)
@@ -94,37 +109,47 @@ def make_fronts(pattern: np.ndarray, blocks: Sequence[Part], whole: Sequence[boo
     return [] if len(fronts) == len(blocks) else fronts
 
 
-def _loops(pattern: np.ndarray, rows: Sequence[int]) -> list[Part]:
+def _loops(pattern: Sequence[Sequence[int]], rows: Sequence[int]) -> list[Part]:
     """Rows gathered where the columns of one contain those of the other."""
     found: list[tuple[list[int], set[int]]] = []
-    for i in sorted(rows, key=lambda i: -int(pattern[i].sum())):
-        columns = set(np.flatnonzero(pattern[i]).tolist())
-        home = next((members for members, known in found if columns <= known), None)
-        if home is None:
-            found.append(([i], columns))
-        else:
-            home.append(i)
+    with_column: dict[int, list[int]] = {}
+    for i in sorted(rows, key=lambda i: -len(pattern[i])):
+        columns = set(pattern[i])
+        near = min((with_column.get(j, []) for j in columns), key=len, default=[])
+        home = next((k for k in near if columns <= found[k][1]), None)
+        if home is not None:
+            found[home][0].append(i)
+            continue
+        for j in columns:
+            with_column.setdefault(j, []).append(len(found))
+        found.append(([i], columns))
     return [(sorted(members), sorted(known)) for members, known in found]
 
 
 def _walk(parts: list[Part]) -> list[Part]:
     """Fronts in the order of a walk from one end of the mechanism (levels of the graph, as Cuthill and McKee order a matrix)."""
-    sets = [set(columns) for _, columns in parts]
-    near = [[j for j in range(len(parts)) if j != i and sets[i] & sets[j]] for i in range(len(parts))]
+    with_column: dict[int, list[int]] = {}
+    for i, (_, columns) in enumerate(parts):
+        for j in columns:
+            with_column.setdefault(j, []).append(i)
+    near = [sorted({k for j in columns for k in with_column[j]} - {i}) for i, (_, columns) in enumerate(parts)]
     order = [0]
     for _ in range(2):  # the last of a first walk is an end
         order = [order[-1]]
+        met = set(order)
         for i in order:
-            order += sorted((j for j in near[i] if j not in order), key=lambda j: len(near[j]))
+            order += sorted((j for j in near[i] if j not in met), key=lambda j: len(near[j]))
+            met.update(near[i])
     return [parts[i] for i in order]
 
 
-def null_space(m: int, n: int, fronts: int = 0) -> NullSpace:
-    """Room for the null space of m rows and n columns."""
+def null_space(m: int, n: int, fronts: Sequence[int] = (), by_fronts: bool = False) -> NullSpace:
+    """Room for the null space of m rows and n columns; ``fronts`` are the numbers of rows of each, and all there is room for if ``by_fronts``."""
     number, begin, count = np.zeros((3, n), dtype=np.int64)
-    members = np.zeros(2 * n + 2 * fronts * n, dtype=np.int64)
+    members = np.zeros(2 * n + 2 * len(fronts) * n, dtype=np.int64)
     # rows found by fronts lie one after the other; pages beyond them are never touched
-    Z, a0, factors = np.zeros((2 if fronts else 1) * n * n), np.zeros(n), np.zeros(2 * m * n + m)
+    Z, a0 = np.zeros((2 if len(fronts) else 1) * n * n), np.zeros(n)
+    factors = np.zeros((max(fronts) + 1) * (n + 1) if by_fronts else 2 * m * n + m)
     return NullSpace(number=number, begin=begin, count=count, members=members, row=n * np.arange(n), Z=Z, a0=a0, factors=factors)
 
 
@@ -136,7 +161,7 @@ def walk(n: int, fronts: int) -> Walk:
 
 
 @jit
-def _assemble(J: Any, g: Any, n: int, limit: int, groups: Any, k: int, walk: Any, normalise: bool, work: Any) -> Any:
+def _assemble(J: Any, entries: Any, g: Any, n: int, limit: int, groups: Any, k: int, walk: Any, normalise: bool, work: Any) -> Any:
     """Rows of a front (n entries apart in ``work``, right-hand sides behind them) in terms of all that its columns are; width and size."""
     part, mark, front = groups.each[k], walk.mark, walk.front
     rows, columns = groups.rows[part.row :], groups.columns[part.column :]
@@ -151,8 +176,10 @@ def _assemble(J: Any, g: Any, n: int, limit: int, groups: Any, k: int, walk: Any
         if row < limit:
             norm = 0.0
             for p in range(width):
-                entry = J[row * n + front[p]]
-                work[kept * n + p] = entry
+                work[kept * n + p] = 0.0
+            for p in range(entries.begin[row], entries.begin[row + 1]):
+                entry = J[entries.places[p]]
+                work[kept * n + mark[entries.columns[p]]] = entry
                 norm += entry * entry
                 size = max(size, abs(entry))
             work[right + kept] = g[row]
@@ -280,7 +307,9 @@ def _walk_back(used: int, filled: int, walk: Any, space: Any) -> None:
 
 
 @jit
-def eliminate_by_fronts(J: Any, g: Any, limit: int, fronts: Any, tolerance: float, normalise: bool, walk: Any, space: Any) -> int:
+def eliminate_by_fronts(
+    J: Any, entries: Any, g: Any, limit: int, fronts: Any, tolerance: float, normalise: bool, walk: Any, space: Any
+) -> int:
     """The null space of the first ``limit`` rows of J by lists, and a particular solution of J a = g; returns how many are free.
 
     A pivot below ``tolerance`` times the front's largest entry (its rows' lengths with ``normalise``) counts as zero.
@@ -292,7 +321,7 @@ def eliminate_by_fronts(J: Any, g: Any, limit: int, fronts: Any, tolerance: floa
         mark[j], owner[j], a0[j] = -1, -1, 0.0
     for k in range(len(fronts.each)):
         rows = fronts.each[k].rows
-        kept, width, size = _assemble(J, g, n, limit, fronts, k, walk, normalise, work)
+        kept, width, size = _assemble(J, entries, g, n, limit, fronts, k, walk, normalise, work)
         width = _substitute(n, rows, kept, width, walk, space)
         rank = _pivot(n, rows, kept, width, tolerance * size, front, work)
         walk.start[k], walk.rank[k], walk.length[k] = used, rank, width - rank

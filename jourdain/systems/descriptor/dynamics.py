@@ -31,6 +31,7 @@ class DescriptorDynamics:
     """
 
     form = "straight"
+    packed = False
 
     def __init__(
         self, reference: TreeSystem, descriptor: Descriptor, key: str, stabilisation: tuple[float, float] | None = None,

@@ -18,6 +18,7 @@ import numpy as np
 from ...errors import InputError
 from ...solvers.constraints.start import SINGULAR
 from ...solvers.linear.sparse_rows import loses_rank
+from ..constraints import constraint_function
 from ..state import State
 
 if TYPE_CHECKING:
@@ -138,11 +139,12 @@ def singular_position(system: Compiled, state: State) -> SingularPosition | None
 
     if not system.equations_of_motion.rows:
         return None
-    f = system.function("constraint_velocities")
+    f = constraint_function(system, "constraint_velocities")
     extra = {"z": state.z, "u": system.input_values()}
     w, J = f(np.array([state.t]), state.q, np.zeros(system.nv), *(extra[n] for n in list(f.inputs)[3:]))
     if not loses_rank(J, SINGULAR):
         return None
+    J = J.toarray() if system.packed else J
     u, sigma, vt = np.linalg.svd(J)
     rank = int((sigma > SINGULAR * sigma[0]).sum()) if sigma[0] > 0.0 else 0
     if len(J) - rank <= len(redundant_rows(system.reference, state)):

@@ -44,7 +44,7 @@ class Linked:
 
     def attach(self, native: NativeSystem, field: Field, u: np.ndarray, keep: list[Any]) -> None:
         """Gives the rate of a run its derivatives, its multipliers and its projection."""
-        system, kept = native._constraints
+        system, kept = native.whole_matrices()
         plan = system.elimination.plan
         n, m, nq, nz, nc = plan.nv, plan.m, plan.nq, plan.nz, self.motion.nc
         size = 1 + nq + n + nz

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from typing import Any
 
 import numpy as np
 
@@ -28,41 +30,89 @@ class Partition:
     condition: float
 
 
-def partition(
-    J: np.ndarray, preferred: Sequence[int] = (), fixed: Sequence[int] = (), dependable: Sequence[int] | None = None
-) -> Partition:
-    """Partition by elimination: columns in ``fixed`` are never dependent, those in ``preferred`` only if they must."""
-    A = np.array(J, dtype=float)
-    m, n = A.shape
-    scale = np.linalg.norm(A, axis=1)
-    A /= np.where(scale > 0, scale, 1.0)[:, None]
+def partition(J: Any, preferred: Sequence[int] = (), fixed: Sequence[int] = (), dependable: Sequence[int] | None = None) -> Partition:
+    """Partition by elimination: columns in ``fixed`` are never dependent, those in ``preferred`` only if they must.
+
+    J is an array or a sparse matrix.  Rows are kept by their entries, and the row with the largest one is found in a heap.
+    """
+    A, (m, n) = _rows(J), J.shape
     held, last = set(fixed), set(preferred)
     allowed = set(range(n)) if dependable is None else set(dependable)
-    groups = [[j for j in range(n) if j in allowed and j not in held and j not in last], [j for j in preferred if j not in held]]
-    left = np.ones(m, dtype=bool)
+    groups = [[j for j in range(n) if j in allowed and j not in held and j not in last], [int(j) for j in preferred if j not in held]]
+    with_column: dict[int, set[int]] = {}
+    for i, row in enumerate(A):
+        for j in row:
+            with_column.setdefault(j, set()).add(i)
+    left = [True] * m
     active: list[int] = []
     dependent: list[int] = []
-    pivots: list[float] = []
-    for columns in groups:
-        size, gone = np.abs(A[:, columns]), np.zeros(len(columns), dtype=bool)
-        largest = np.where(left, size.max(axis=1, initial=-1.0), -1.0)  # of each row that is left
-        while left.any() and not gone.all():
-            r = int(np.argmax(largest))
-            if largest[r] <= RANK_TOLERANCE * max([1.0, *pivots]):
+    most = least = 0.0
+    for listed in groups:
+        columns = {j: k for k, j in enumerate(listed)}
+        largest = [_largest(row, columns) if left[i] else (0.0, 0) for i, row in enumerate(A)]
+        heap = [(-largest[i][0], i) for i in range(m) if largest[i][0] > 0.0]
+        heapify(heap)
+        while heap:
+            size, r = heappop(heap)
+            if not left[r] or -size != largest[r][0]:
+                continue  # it has changed since
+            if -size <= RANK_TOLERANCE * max(1.0, most):
                 break
-            j = int(np.argmax(size[r]))
+            j = largest[r][1]
             active.append(r)
-            dependent.append(columns[j])
-            pivots.append(float(largest[r]))
-            left[r], largest[r], gone[j], size[:, j] = False, -1.0, True, -1.0
-            changed = np.flatnonzero(left & (A[:, columns[j]] != 0.0))
-            A[changed] -= (A[changed, columns[j]] / A[r, columns[j]])[:, None] * A[r]
-            size[changed] = np.where(gone, -1.0, np.abs(A[np.ix_(changed, np.array(columns, dtype=int))]))
-            largest[changed] = size[changed].max(axis=1, initial=-1.0)
+            dependent.append(j)
+            most, least = max(most, -size), min(least, -size) if least else -size
+            left[r] = False
+            del columns[j]
+            for i in sorted(with_column[j]):
+                if left[i]:
+                    _eliminate(A, i, r, j, with_column)
+                    largest[i] = _largest(A[i], columns)
+                    if largest[i][0] > 0.0:
+                        heappush(heap, (-largest[i][0], i))
     found = set(dependent)
     independent = [j for j in range(n) if j not in found]
-    condition = min(pivots) / max(pivots) if pivots else 1.0
-    return Partition(independent, dependent, active, np.flatnonzero(left).tolist(), condition)
+    condition = least / most if dependent else 1.0
+    return Partition(independent, dependent, active, [i for i in range(m) if left[i]], condition)
+
+
+def _rows(J: Any) -> list[dict[int, float]]:
+    """Rows of a matrix, brought to length one, by their entries."""
+    if isinstance(J, np.ndarray):
+        J = np.asarray(J, dtype=float)
+        scale = np.linalg.norm(J, axis=1)
+        A = J / np.where(scale > 0, scale, 1.0)[:, None]
+        return [{int(j): float(row[j]) for j in np.flatnonzero(row)} for row in A]
+    J = J.tocsr()
+    found = []
+    for i in range(J.shape[0]):
+        here = slice(J.indptr[i], J.indptr[i + 1])
+        values = J.data[here]
+        scale = float(np.linalg.norm(values)) or 1.0
+        found.append({j: x / scale for j, x in zip(J.indices[here].tolist(), values.tolist(), strict=True) if x})
+    return found
+
+
+def _largest(row: dict[int, float], columns: dict[int, int]) -> tuple[float, int]:
+    """The largest size of an entry in these columns, and its column, that with the lowest number of equal ones."""
+    best, at = 0.0, -1
+    for j, x in row.items():
+        size = abs(x)
+        if j in columns and (size > best or (size == best and at >= 0 and columns[j] < columns[at])):
+            best, at = size, j
+    return best, at
+
+
+def _eliminate(A: list[dict[int, float]], i: int, r: int, j: int, with_column: dict[int, set[int]]) -> None:
+    """Subtracts from row i the multiple of row r that takes its entry in column j away."""
+    row, factor = A[i], A[i][j] / A[r][j]
+    for k, x in A[r].items():
+        if k in row:
+            row[k] -= factor * x
+        else:
+            row[k] = -factor * x
+            with_column[k].add(i)
+    del row[j]
 
 
 def projective_criterion(J: np.ndarray, M: np.ndarray) -> np.ndarray:

@@ -301,33 +301,59 @@ class NativeSystem:
 
         return action
 
-    def _plan(self) -> Plan:
-        """The plan of the constraints; it depends on the equations alone and is made once for them."""
+    def _plan(self, packed: bool = False) -> Plan:
+        """The plan of the constraints, for matrices that hold their entries alone if ``packed``; it depends on the equations alone and is made
+        once for them."""
         from ...solvers.constraints.plan import make_plan
 
         s, eq = self.system, self.system.equations_of_motion
         known = _PLANS.setdefault(eq, {})
-        key = tuple(self._redundant)
+        key = (int(packed), *self._redundant)
         if key not in known:
-            pattern = np.zeros((len(eq.rows), s.nv), dtype=bool)
+            pattern: list[list[int]] = [[] for _ in eq.rows]
             for i, j in eq.constraint_jacobian:
-                pattern[i, j] = True
-            mass = partial(self.system.places, "descriptor", "M")
-            known[key] = make_plan(s.nq, s.nv, s.nz, eq.holonomic, pattern, self._redundant, mass)
+                pattern[i].append(j)
+            mass = partial(self.system.places, "descriptor", "M", **{"packed": True} if packed else {})
+            known[key] = make_plan(s.nq, s.nv, s.nz, eq.holonomic, pattern, self._redundant, mass, packed)
         return known[key]
 
     @cached_property
     def _constraints(self) -> tuple[Constrained, list[object]]:
         """The constrained system as kernels read it, and what it refers to: the right-hand side and the projection never run at once."""
+        return self._constrained_system(self._packed)
+
+    @property
+    def _packed(self) -> bool:
+        """Whether M and J hold their entries alone; rows that repeat others are worked upon in whole matrices."""
+        return self.system.packed and not self._redundant
+
+    def whole_matrices(self) -> tuple[Constrained, list[object]]:
+        """The constrained system, with its projection, for kernels that read M and J as whole matrices."""
+        found, keep = self._constrained_system(packed=False) if self._packed else self._constraints
+        if self._packed:
+            self._close(found, keep, packed=False)
+        return found, keep
+
+    def _constrained_system(self, packed: bool) -> tuple[Constrained, list[object]]:
         from ...solvers.constraints.accelerations import Constrained
         from ...solvers.constraints.elimination import elimination
 
         keep: list[object] = [self.u]
         turns = np.array([i for pair in self.system.configuration.quaternions for i in pair], dtype=np.int64)
-        found = Constrained(elimination=elimination(self._plan()), quaternions=turns)
-        if found.elimination.plan.m or self._by_factors:
-            found.descriptor = self.compiled(self._function("descriptor"), 2, keep, self._unchanged(found.elimination.plan))
+        plan = self._plan(packed)
+        found = Constrained(elimination=elimination(plan, by_fronts=True), quaternions=turns)
+        if plan.m or self._by_factors:
+            function = self._function("descriptor", **{"packed": True} if packed else {})
+            found.descriptor = self.compiled(function, 2, keep, self._unchanged(plan))
         return found, keep
+
+    def _close(self, found: Constrained, keep: list[object], packed: bool) -> None:
+        """Gives a constrained system the functions of its projection."""
+        s, options = self.system, {"packed": True} if packed else {}
+        if found.elimination.plan.holonomic:
+            found.position = self.compiled(s.function("constraints", **options), 2, keep, kept=True)
+        if found.elimination.plan.m:
+            found.velocity = self.compiled(s.function("constraint_velocities", **options), 3, keep, kept=True)
 
     @staticmethod
     def _unchanged(plan: Plan) -> bool:
@@ -345,10 +371,7 @@ class NativeSystem:
         from ...solvers.constraints.projection import project
 
         system, keep = self._constraints
-        if system.elimination.plan.holonomic:
-            system.position = self.compiled(self.system.function("constraints"), 2, keep, kept=True)
-        if system.elimination.plan.m:
-            system.velocity = self.compiled(self.system.function("constraint_velocities"), 3, keep, kept=True)
+        self._close(system, keep, self._packed)
         return NativeFunction.of(project.address, Arguments(system=system), keep)
 
     def compiled(self, f: Function, state_inputs: int, keep: list[object], kept: bool = False) -> Compiled:

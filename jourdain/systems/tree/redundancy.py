@@ -37,7 +37,7 @@ def redundant_rows(system: Dynamics, state: State) -> list[int]:
     if "redundancy" not in system._idle:
         system._idle["redundancy"] = _Memory(system)
     memory: _Memory = system._idle["redundancy"]
-    if LARGE <= m <= system.nv and not loses_rank(jacobian(system, state.q, state.t), CLEAR):
+    if not system.packed and LARGE <= m <= system.nv and not loses_rank(jacobian(system, state.q, state.t), CLEAR):
         return []
     found = np.zeros(m, dtype=np.int64)
     count = redundant_nearby(memory.record, state.q, state.t, found)

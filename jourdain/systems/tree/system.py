@@ -17,12 +17,14 @@ from ...formalisms.tree.tree import Tree
 from ...model.fingerprint import fingerprint
 from ...model.model import Model
 from ...native.function import Function, cached_array, cached_code
+from ...solvers.linear.sparse_rows import LARGE
 from ...solvers.native_function import NativeFunction
 from ...symbolic.expr import ZERO
 from ...symbolic.function import SymbolicFunction
 from ...symbolic.graph import Operations, evaluate
 from ..compiled import Wrenches
 from ..configuration import Configuration
+from ..constraints import by_entries
 from ..pushed import pushed_inputs, pushed_system, touches_rigidly
 from ..run import make_run
 from ..start import named_state, own_state
@@ -86,6 +88,11 @@ class TreeSystem(System):
     def reference(self) -> TreeSystem:
         """Itself."""
         return self
+
+    @property
+    def packed(self) -> bool:
+        """Whether there are so many constraints that their matrices are kept by their entries."""
+        return len(self._equations.rows) >= LARGE and self.formulation == "recursive"
 
     @property
     def equations_of_motion(self) -> Equations:
@@ -157,6 +164,8 @@ class TreeSystem(System):
 
         def derived() -> np.ndarray:
             (found,) = (r for r in self.symbolic(name, **options).outputs if r.name == result)
+            if found.places is not None:
+                return np.array(found.places, dtype=np.int64)
             return np.array([k for k, e in enumerate(found.expressions) if e is not ZERO], dtype=np.int64)
 
         return cached_array((self.fingerprint, "places", name, result, *map(str, sorted(options.items()))), derived)
@@ -366,8 +375,9 @@ class TreeSystem(System):
             return 0.0, 0.0
         clock = solution.t[:, None]
         q, v = (np.column_stack([solution[n] for n in names]) for names in (self.coordinate_names, self.velocity_names))
-        h = self.function("constraints")(clock, q)[0] if self.equations_of_motion.holonomic else np.zeros((1, 0))
-        f = self.function("constraint_velocities")
+        options = by_entries(self)
+        h = self.function("constraints", **options)(clock, q)[0] if self.equations_of_motion.holonomic else np.zeros((1, 0))
+        f = self.function("constraint_velocities", **options)
         extra = {"z": np.zeros(self.nz), "u": self.input_values()}
         w = f(clock, q, v, *(extra[n] for n in list(f.inputs)[3:]))[0]
         return float(np.abs(h).max(initial=0.0)), float(np.abs(w).max(initial=0.0))

@@ -25,7 +25,7 @@ def test_accelerations_and_projection_again_and_again(n: int, gravity: float) ->
     s = n_four_bar(n, gravity=gravity).compile()
     start = s.assemble({"A0.angle": 0.3}, velocities={"A0.angle_rate": -1.0})
     native = NativeSystem(s, start=start)
-    assert len(native._plan().fronts.each) > 1 and native._plan().begin_of_mass.size
+    assert len(native._plan().fronts.each) > 1 and native._plan().mass.begin.size
     rng, out = np.random.default_rng(n), np.zeros(s.nq + s.nv)
     for _ in range(6):
         state = s.assemble({"A0.angle": rng.uniform(-1.2, 1.2)}, velocities={"A0.angle_rate": rng.normal()})

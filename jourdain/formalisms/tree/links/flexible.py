@@ -8,6 +8,7 @@ wrench passes the modes on its way inwards, and its modal share Φₜᵀ f + Φ�
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ....model.flexible import FlexibleBody
 from ....symbolic.expr import ONE, ZERO, Expr, add
@@ -152,7 +153,7 @@ class FlexibleLink(BendingLink):
         for freedom, row in zip(self.freedoms, rows, strict=True):
             forces[freedom.index] = add(forces[freedom.index], row)
 
-    def add_inner_masses(self, M: list[list[Expr]]) -> None:
+    def add_inner_masses(self, M: Any) -> None:
         """Adds the block of the amplitudes to a mass matrix."""
         for a, row in zip(self.freedoms, self.modal.M, strict=True):
             for b, entry in zip(self.freedoms, row, strict=True):
