@@ -53,6 +53,10 @@ class Kept:
                 f"'{tempfile.gettempdir()}' has no room for more ({error.strerror or error}); keep fewer by times= or outputs=, or dense=False"
             ) from error
 
+    def pieces(self) -> list[tuple[np.ndarray, ...]]:
+        """The columns in as many pieces as there are in memory, for a reader that may never come."""
+        return [self.joined()] if self._files else list(self._blocks)
+
     def joined(self) -> tuple[np.ndarray, ...]:
         """The columns; those in files are arrays whose pages are read when they are used."""
         if not self._files:

@@ -92,7 +92,9 @@ def positive(given: Any, what: str, unit: str, remedy: str = "", zero: bool = Fa
     x = number(given, what, unit)
     if x > 0.0 or (zero and x == 0.0):
         return x
-    raise InputError(f"{what} = {x:g} {unit} must {'not be negative' if zero else 'be positive'}{remedy and '; ' + remedy}")
+    raise InputError(
+        f"{what} = {x:g}{'' if unit == '1' else ' ' + unit} must {'not be negative' if zero else 'be positive'}{remedy and '; ' + remedy}"
+    )
 
 
 def factor_of(given: Any, what: str) -> Callable[[Any], Any] | None:

@@ -213,6 +213,8 @@ def occupant(m: Model, car: Body | str, name: str = "occupant", gap: Any = 0.75,
 
     ``seat`` is by default a cushion of 100 kN/m that gives way at 6 kN: ``name.seat.force``, ``name.seat.crush``.  The one behind is the seat itself.
     """
+    if isinstance(car, str) and car not in m.bodies:
+        raise InputError(f"'{name}': there is no car '{car}' to sit in; there are {', '.join(m.bodies)}")
     body = m.bodies[car] if isinstance(car, str) else car
     kg, free = positive(mass, f"'{name}': mass", "kg"), positive(gap, f"'{name}': gap", "m", zero=True)
     slide = m.prismatic(

@@ -6,9 +6,11 @@ Cases: E1 ratio 1 and rising torque, E2 no torque in overdrive and underdrive, E
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
+from ...errors import InputError
 from .geometry import Array
 from .state import SteadyState
 
@@ -49,6 +51,12 @@ def hump(state: SteadyState) -> float:
     return float(P.max() / max(-state.span_forces["P_t1"], 1e-9) - 1.0)
 
 
+def driven_by_the_belt(state: SteadyState) -> bool:
+    """E2c: behind the inlet of the driven arc the belt drives the pulley everywhere, γ < π/2, and |P| does not rise."""
+    gamma = state.fields.section("driven arc", "gamma")
+    return bool(np.nanmax(gamma[4 : gamma.size // 3]) < math.pi / 2 and hump(state) < SMALL)
+
+
 def free_return(state: SteadyState) -> bool:
     """E1e: no compression at the exit of the driven arc and along t2."""
     return bool(state.fields.section("span t2", "P")[4:-4].min() > -SMALL * -state["P"].min())
@@ -66,6 +74,16 @@ def compressed_span(state: SteadyState) -> str:
     f = state.span_forces
     least = SMALL * max(f["T_t1"], f["T_t2"])
     return "t1" if f["P_t1"] < min(f["P_t2"], -least) else "t2" if f["P_t2"] < -least else "none"
+
+
+def inversion_torque(states: Iterable[SteadyState]) -> float:
+    """M₀ (N m, of the driving pulley) at which the compressed span changes from t2 to t1: where P_t1 − P_t2 is zero between the nearest states."""
+    rows = sorted((s.torque[0], s.span_forces["P_t1"] - s.span_forces["P_t2"]) for s in states)
+    below, above = [r for r in rows if r[1] > 0.0], [r for r in rows if r[1] < 0.0]
+    if not below or not above:
+        raise InputError("inversion_torque: in all of these states the same span is compressed; give states on both sides of M0")
+    (a, x), (b, y) = below[-1], above[0]
+    return a + (b - a) * x / (x - y)
 
 
 def normal_forces(state: SteadyState) -> Array:

@@ -413,6 +413,8 @@ def element_belt(variator: Variator, torque: float | str = 0.0, speed: float | s
     """The belt of a variator element by element, under a torque on the driven shaft; ``.simulate(t)`` runs it."""
     load = quantity(torque, expects="N m") if isinstance(torque, str) else float(torque)
     omega = quantity(speed, expects="rad/s") if isinstance(speed, str) else float(speed)
+    if not (math.isfinite(load) and 0 < omega < math.inf):
+        raise InputError(f"element belt: torque = {torque!r} and speed = {speed!r} must be finite, the speed positive")
     return ElementBelt(variator, torque=load, speed=omega, **options)
 
 

@@ -156,6 +156,11 @@ def largest_torque(r: float, thrust: float, mu: float, wedge: float) -> float:
     return 2 * mu / math.cos(wedge) * thrust * r
 
 
+def clamping_thrust(r: float, torque: float, torque_ratio: float, mu: float, wedge: float) -> float:
+    """The thrust with which a torque is this part of M* (2)."""
+    return abs(torque) * math.cos(wedge) / (2 * mu * r * torque_ratio)
+
+
 def ring_slip(omega: float, ratio: float, r_dr: float, r_dn: float, offset: float) -> float:
     """Speed of rings over elements that do not slip (3): the ring's neutral line lies `offset` above the pitch line."""
     return omega * ((r_dn + offset) / ratio - (r_dr + offset))

@@ -15,6 +15,11 @@ from ...structures.drives.shaft import Bearing, Shaft
 Array = NDArray[np.float64]
 
 
+def _whole(part: Elements | Rings) -> None:
+    if not isinstance(part.count, int):
+        raise InputError(f"{type(part).__name__.lower()}: count = {part.count!r} must be a whole number")
+
+
 def _positive(part: object, *may_be_zero: str) -> None:
     for f in fields(part):  # type: ignore[arg-type]
         value = getattr(part, f.name)
@@ -45,6 +50,7 @@ class Elements:
     k_plus: float = 5e-3
 
     def __post_init__(self) -> None:
+        _whole(self)
         _positive(self, "EI", "k_minus", "k_plus")
 
     @property
@@ -72,6 +78,7 @@ class Rings:
     tolerances: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        _whole(self)
         _positive(self, "EI")
         if self.tolerances and len(self.tolerances) != self.count:
             raise InputError(f"rings: {len(self.tolerances)} tolerances for {self.count} rings; give one each")

@@ -16,12 +16,16 @@ from ...solvers.belt.march import DONE, LOG, NO_FORCES, NOT_FINITE, SLIPS, march
 from ...solvers.belt.records import Belt
 from ...structures.drives.moving_belt import BENDING, LIMIT
 from .assembly import belt_record, moved_to
-from .geometry import SECTIONS, Array, Path, largest_torque, path_of
+from .geometry import SECTIONS, Array, Path, clamping_thrust, largest_torque, path_of
 from .parts import Elements, Friction, Pulley, Rings
 from .state import LOG_UNITS, SteadyState, steady_state
 
 #: A run is settled when thrusts and circumferential forces have changed by less than this part of the thrust within a window (s), so many times.
 SETTLED, WINDOW, QUIET = 1e-4, 0.01, 6
+#: How far (m) the belt's line may be from its nominal one at the start: rings that leave it further do not belong to the elements.
+FITS = 3e-3
+#: Numbers that may be given with a unit.
+UNITS = {"thrust": "N", "centres": "m", "wedge": "rad", "spacing": "m", "limit": "Hz", "step": "s"}
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,11 @@ class Variator:
             value = getattr(self, name)
             if not (isinstance(value, float | int) and math.isfinite(value) and value > 0):
                 raise InputError(f"variator: {name} = {value!r} must be a positive number")
+        for name, least in (("coarse", 5), ("levels", 0)):
+            if not (isinstance(getattr(self, name), int) and getattr(self, name) >= least):
+                raise InputError(f"variator: {name} = {getattr(self, name)!r} must be a whole number from {least} on")
+        if not (isinstance(self.pulleys, tuple | list) and len(self.pulleys) == 2 and all(isinstance(p, Pulley) for p in self.pulleys)):
+            raise InputError("variator: pulleys must be two Pulley(…), the driving and the driven one")
         if not 0 < self.wedge < math.pi / 4:
             raise InputError(f"variator: wedge = {self.wedge:g} rad must lie between 0 and 45°; degrees are to be converted")
         if self.bending not in BENDING:
@@ -83,6 +92,15 @@ class Variator:
         q = self.thrust if thrust is None else thrust
         return tuple(largest_torque(r, q, self.friction.mu, self.wedge) for r in (self.path.r_dr, self.path.r_dn))  # type: ignore[return-value]
 
+    def clamped_for(self, torque: float | str, torque_ratio: float) -> Variator:
+        """The same with the thrust with which a torque on the driven shaft is this part of M*."""
+        load = quantity(torque, expects="N m") if isinstance(torque, str) else float(torque)
+        if not (math.isfinite(load) and load != 0.0):
+            raise InputError(f"variator: torque = {torque!r} must be finite and not zero to ask for a thrust")
+        if not (math.isfinite(torque_ratio) and torque_ratio > 0.0):
+            raise InputError(f"variator: torque_ratio = {torque_ratio!r} must be positive; it is M/M*, for which the thrust is chosen")
+        return replace(self, thrust=clamping_thrust(self.path.r_dn, load, torque_ratio, self.friction.mu, self.wedge))
+
     def start(self, speed: float | str = "2000 rpm", ratio: float | None = None) -> Belt:
         """The belt laid over the pulleys with the tension that the thrust will give it, all running without slip (native record)."""
         omega = quantity(speed, expects="rad/s") if isinstance(speed, str) else float(speed)
@@ -96,6 +114,11 @@ class Variator:
         tension = 2 * self.thrust * math.tan(self.wedge + 0.6 * math.atan(self.friction.mu)) / wrap + mass * v * v
         strain = tension / (rings.count * rings.EA)
         w = (rings.length * (1 + strain) - path.length) / (2 * math.pi) - rings.offset
+        if abs(w) > FITS:
+            raise InputError(
+                f"variator: rings of {rings.length:g} m under {tension:.0f} N would lie {abs(w) * 1e3:.1f} mm {'above' if w > 0 else 'below'} the saddles of "
+                f"elements of {self.elements.length:g} m; about {(path.length + 2 * math.pi * rings.offset) / (1 + strain):.4g} m fits"
+            )
         b.q[: self.coarse] = b.rest = w
         b.layers.speed[:] = v
         b.layers.speed[1:] *= 1 + 2 * math.pi / path.length * (rings.offset + rings.thickness * np.arange(rings.count))
@@ -124,6 +147,10 @@ class Variator:
         """
         if (torque_ratio is None) == (torque is None):
             raise InputError("variator: give either torque_ratio or torque")
+        if not (isinstance(t, float | int) and 0 < t < math.inf):
+            raise InputError(f"variator: t = {t!r} must be a positive time in s")
+        if isinstance(torque_ratio, str):
+            raise InputError(f"variator: torque_ratio = {torque_ratio!r} must be a number, M/M*; a torque with its unit is torque=")
         load = 0.0 if torque is None else quantity(torque, expects="N m") if isinstance(torque, str) else float(torque)
         part = 0.0 if torque_ratio is None else float(torque_ratio)
         if not (math.isfinite(load) and math.isfinite(part)):
@@ -236,8 +263,10 @@ def push_belt_variator(ratio: float = 1.0, thrust: float | str = 20e3, **parts: 
     unknown = [name for name in parts if name not in known]
     if unknown:
         raise InputError(f"push_belt_variator: {unknown[0]!r} is unknown; there are {', '.join(known)}")
-    force = quantity(thrust, expects="N") if isinstance(thrust, str) else thrust
-    return Variator(ratio=ratio, thrust=force, **parts)
+    given: dict[str, Any] = {
+        n: quantity(x, expects=UNITS[n]) if isinstance(x, str) and n in UNITS else x for n, x in (parts | {"thrust": thrust}).items()
+    }
+    return Variator(ratio=ratio, **given)
 
 
 __all__ = ["Variator", "push_belt_variator"]

@@ -22,22 +22,26 @@ APPROACH = 1e-7
 
 
 @jit
-def _guards(frame: Frame, clock: Clock, count: Count, progress: Progress, t: float, x: Any, which: int) -> int:
-    """Evaluate the guards at (t, x) into `g`: all of them when `which` is negative, else that one behind them."""
+def _guard(frame: Frame, clock: Clock, count: Count, e: int, t: float, x: Any, behind: int) -> int:
+    """Evaluate the guards of event e at (t, x) into `g`, so many places behind their own."""
+    guard = frame.guards[e]
+    return hook(frame, clock, count, guard.function, guard.args, t, x, frame.g[guard.offset + behind :])
+
+
+@jit
+def _guards(frame: Frame, clock: Clock, count: Count, t: float, x: Any) -> int:
+    """Evaluate all guards at (t, x) into `g`."""
     for e in range(len(frame.guards)):
-        if which < 0 or which == e:
-            guard = frame.guards[e]
-            out = frame.g[guard.offset + (0 if which < 0 else len(frame.watch)) :]
-            status = hook(frame, clock, count, guard.function, guard.args, t, x, out)
-            if status != 0:
-                return status
-            c = guard.offset
-            while which < 0 and c < len(frame.watch) and frame.watch[c].event == e:
-                if frame.g[c] != frame.g[c]:
-                    clock.t_bad = t
-                    count.bad = e
-                    return GUARD_NAN
-                c += 1
+        status = _guard(frame, clock, count, e, t, x, 0)
+        if status != 0:
+            return status
+        c = frame.guards[e].offset
+        while c < len(frame.watch) and frame.watch[c].event == e:
+            if frame.g[c] != frame.g[c]:
+                clock.t_bad = t
+                count.bad = e
+                return GUARD_NAN
+            c += 1
     return 0
 
 
@@ -47,7 +51,7 @@ def _guard_at(frame: Frame, clock: Clock, count: Count, progress: Progress, c: i
     event = frame.watch[c].event
     if point(frame, clock, count, progress, t) != 0:
         return math.nan
-    if _guards(frame, clock, count, progress, t, frame.probe, event) != 0:
+    if _guard(frame, clock, count, event, t, frame.probe, len(frame.watch)) != 0:
         return math.nan
     return frame.g[len(frame.watch) + c]
 
@@ -111,7 +115,7 @@ def _look_at_middle(frame: Frame, clock: Clock, count: Count, progress: Progress
     status = 0
     for e in range(len(frame.guards)):
         if status == 0:
-            status = _guards(frame, clock, count, progress, middle, frame.probe, e)
+            status = _guard(frame, clock, count, e, middle, frame.probe, len(frame.watch))
     return status == 0
 
 
@@ -182,7 +186,7 @@ def _step_to(frame: Frame, clock: Clock, count: Count, progress: Progress, t: fl
         status = hook(frame, clock, count, frame.project, frame.project_args, clock.t, frame.x, frame.x)
         count.fresh = 0
     if status == 0:
-        status = _guards(frame, clock, count, progress, clock.t, frame.x, -1)
+        status = _guards(frame, clock, count, clock.t, frame.x)
     return status
 
 
@@ -237,7 +241,7 @@ def _scan(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
             hi = clock.t_old + (clock.t - clock.t_old) * (k + 1) / pieces
         status = point(frame, clock, count, progress, hi)
         if status == 0:
-            status = _guards(frame, clock, count, progress, hi, frame.probe, -1)
+            status = _guards(frame, clock, count, hi, frame.probe)
         if status != 0:
             return status
         while True:
@@ -264,7 +268,7 @@ def _scan(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
 def _mark_pending(frame: Frame, clock: Clock, count: Count, progress: Progress, t: float) -> None:
     """Mark the guards that have crossed together with the one that fired, so that they fire next."""
     sign, g, watch = frame.sign, frame.g, frame.watch
-    if _guards(frame, clock, count, progress, t, frame.probe, -1) != 0:
+    if _guards(frame, clock, count, t, frame.probe) != 0:
         return
     for c in range(len(watch)):
         crossed = g[c] * sign[c] < 0.0 and (watch[c].direction == 0 or watch[c].direction == -sign[c])
@@ -328,7 +332,7 @@ def _cut(frame: Frame, clock: Clock, count: Count, progress: Progress, renews: b
 @jit
 def _arm(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
     """Note on which side of zero each guard starts; unknown (0) where it is zero or has just fired and acted."""
-    status = _guards(frame, clock, count, progress, clock.t, frame.x, -1)
+    status = _guards(frame, clock, count, clock.t, frame.x)
     sign, g = frame.sign, frame.g
     for c in range(sign.size):
         if abs(sign[c]) == PENDING:
@@ -342,7 +346,7 @@ def _arm(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
 @jit
 def _carry(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
     """Let guards that renewed memories have carried over zero fire at this instant."""
-    status = _guards(frame, clock, count, progress, clock.t, frame.x, -1)
+    status = _guards(frame, clock, count, clock.t, frame.x)
     if status != 0:
         return status
     sign, g, watch = frame.sign, frame.g, frame.watch

@@ -389,5 +389,4 @@ class Session:
         """Return all interpolants, if they were kept."""
         if not self.spans:
             return None
-        span, coefficients = self.spans.joined()
-        return Segments.of([(span, coefficients)], self.n)
+        return Segments.of(self.spans.pieces(), self.n)

@@ -61,13 +61,13 @@ class Segments:
     centre: NDArray[np.float64]
     h: NDArray[np.float64]
     coefficients: NDArray[np.float64]
-    _pieces: tuple[Sequence[tuple[Array, Array]], int]
+    _pieces: tuple[Sequence[tuple[Array, ...]], int]
 
     def __init__(self, start: Array, end: Array, centre: Array, h: Array, coefficients: Array) -> None:
         self.start, self.end, self.centre, self.h, self.coefficients = start, end, centre, h, coefficients
 
     @classmethod
-    def of(cls, pieces: Sequence[tuple[Array, Array]], n: int) -> Segments:
+    def of(cls, pieces: Sequence[tuple[Array, ...]], n: int) -> Segments:
         """From the march's own tables of (start, end, centre, h) and of coefficients of n states, put in order when first read."""
         found = cls.__new__(cls)
         found._pieces = pieces, n

@@ -269,6 +269,8 @@ def test_files_keep_models_and_results(tmp_path: Path) -> None:
         (lambda: lib.barrier(TRAIN, float("nan")), "speed: nan is not a finite number"),
         (lambda: lib.head_on(TRAIN, TRAIN, (3.0, -4.0)), "the trains do not meet"),
         (lambda: lib.head_on(TRAIN, lib.train([1e4], front=lib.draft_gear(1e6, 0.1)), 3.0), "head_on: a draft gear in series"),
+        (lambda: lib.occupant(lib.barrier(TRAIN, 3.0), "car9"), "no car 'car9' to sit in; there are"),
+        (lambda: lib.spatial_train(cars=0), "cars = 0 must be positive"),
         (lambda: lib.truck(TRAIN, "90 km/h", mass=0.0), "truck: mass = 0 kg must be positive"),
     ],
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -51,18 +52,21 @@ def test_a_belt_of_bodies_starts_in_the_steady_state_and_turns() -> None:
 
 
 @pytest.mark.slow
-def test_T30_span_forces_of_both_formulations() -> None:
-    """60 elements against the elastic model: tensions within 5 %, P and the driving thrust within 7 %: where free elements find their play differs, see docs/validation.md."""
+@pytest.mark.parametrize(("rubs", "near"), [(0.0, 0.05), (0.05, 0.07)], ids=["smooth rings", "rings that rub"])
+def test_T30_span_forces_of_both_formulations(rubs: float, near: float) -> None:
+    """60 elements against the elastic model: everything within 5 % where rings do not rub; with rubbing ones P and the driving thrust within 7 %:
+    the ring drags free elements along t2, so that they find their play elsewhere, see docs/validation.md."""
     cvt = soft(60)
+    cvt = replace(cvt, friction=replace(cvt.friction, ring_mu_c=rubs, ring_mu_s=rubs))
     steady = cvt.steady(0.6, t=0.8)
     belt = jd.library.element_belt(cvt, torque=steady.torque[1], start=steady)
     run = ElementRun(belt, belt.simulate(0.3, outputs=1501).solution, 0.6)
     found, expected = run.span_forces, steady.span_forces
     assert run.torques[1] == pytest.approx(steady.torque[1], rel=0.01)
     assert (found["T_t1"], found["T_t2"]) == pytest.approx((expected["T_t1"], expected["T_t2"]), rel=0.05)
-    assert found["P_t1"] == pytest.approx(expected["P_t1"], rel=0.07)
+    assert found["P_t1"] == pytest.approx(expected["P_t1"], rel=near if rubs else 0.01)
     assert found["P_t2"] == pytest.approx(0.0, abs=5.0)
-    assert run.thrust == pytest.approx(steady.thrust, rel=0.07)
+    assert run.thrust == pytest.approx(steady.thrust, rel=near)
 
 
 def test_too_few_elements() -> None:

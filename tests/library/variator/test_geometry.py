@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import jourdain as jd
 from jourdain.errors import InputError
 from jourdain.library.variator.geometry import Path, largest_torque, path_of, ring_slip, span_torque, thrust_of
-from jourdain.library.variator.parts import Hydraulics, Plates, Pulley, Table, Tilting
+from jourdain.library.variator.parts import Elements, Hydraulics, Plates, Pulley, Rings, Table, Tilting
 from jourdain.solvers.belt.layers import find_strains
 from jourdain.solvers.belt.line import find_line
 from jourdain.structures.drives.annular_plate import AnnularPlate
@@ -41,6 +41,16 @@ def test_estimates() -> None:
     assert span_torque(0.05, -2000.0, 0.0, 4000.0, 4100.0) == pytest.approx(105.0)
     assert thrust_of(2475.0, math.pi, math.radians(11)) == pytest.approx(20e3, rel=1e-3)
     assert thrust_of(3685.0, math.pi, math.radians(11), 0.09) == pytest.approx(20e3, rel=1e-3)
+
+
+def test_thrust_for_a_torque() -> None:
+    """C6: the driven pulley clamps by (2), so that a torque is the wanted part of M*."""
+    cvt = jd.library.push_belt_variator(ratio=2.16).clamped_for("150 N m", 0.6)
+    assert 150.0 / cvt.largest_torque()[1] == pytest.approx(0.6, rel=1e-12)
+    with pytest.raises(InputError, match="torque_ratio = 0 must be positive"):
+        cvt.clamped_for(100.0, 0)
+    with pytest.raises(InputError, match="not zero"):
+        cvt.clamped_for(0.0, 0.5)
 
 
 def test_path_is_closed_and_smooth() -> None:
@@ -99,6 +109,14 @@ def test_sheaves_and_oil() -> None:
         (lambda: jd.library.push_belt_variator().steady(), "torque_ratio"),
         (lambda: jd.library.push_belt_variator().steady(math.nan), "finite"),
         (lambda: jd.library.push_belt_variator().steady(0.5, speed="3 m"), "rad/s"),
+        (lambda: jd.library.push_belt_variator().steady(0.5, t=-1.0), "t = -1.0 must be a positive time"),
+        (lambda: jd.library.push_belt_variator().steady("10 N m"), "a torque with its unit is torque="),
+        (lambda: jd.library.push_belt_variator(pulleys=Pulley()), "two Pulley"),
+        (lambda: jd.library.push_belt_variator(levels=-1), "levels = -1 must be a whole number from 0 on"),
+        (lambda: jd.library.push_belt_variator(rings=Rings(length=0.7)).start(), r"would lie 6\.\d mm above the saddles .* about 0\.658"),
+        (lambda: jd.library.push_belt_variator(rings=Rings(length=0.63)).start(), "below the saddles"),
+        (lambda: Elements(count=10.5), "count = 10.5 must be a whole number"),
+        (lambda: jd.library.element_belt(jd.library.push_belt_variator(), torque=math.nan), "must be finite"),
     ],
 )
 def test_bad_input(make, told: str) -> None:

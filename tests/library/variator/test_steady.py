@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import numpy as np
@@ -41,7 +42,7 @@ def test_T25_rising_torque_at_ratio_one(torque_ratio: float) -> None:
     s = state(1.0, torque_ratio)
     assert 0.02 < look.onset(s) < 0.9
     assert look.separated_at_the_inlet(s)
-    # at the lowest torque |P| falls by some percent in the middle of the arc: see docs/validation.md
+    # at the lowest torque |P| falls by a third in the middle of the arc: see docs/validation.md
     assert look.compression_grows(s) == (torque_ratio > 0.3)
     assert look.plateau(s)
     assert look.hump(s) > 0
@@ -56,6 +57,35 @@ def test_T25_no_load_and_trend() -> None:
     assert humps[0] > humps[1] > humps[2] > 0  # E2c: the hump goes with the torque
     # that the onset moves towards the inlet with the torque was expected and is not found with these sheaves: see docs/validation.md
     assert look.onset(state(1.0, 0.26)) < look.onset(state(1.0, 0.77))
+
+
+def test_T25_onset_goes_to_the_inlet_where_sheaves_stand_upright() -> None:
+    """With a collar ten times as stiff and without play the onset moves towards the inlet with the torque, as belt theory has it."""
+    upright = Pulley(collar=3e6, play=0.0)
+    cvt = jd.library.push_belt_variator(pulleys=(upright, upright))
+    half = cvt.steady(0.51)
+    more = cvt.steady(0.77, from_state=half)
+    assert look.onset(half) > look.onset(more) + 0.1
+    assert look.onset(state(1.0, 0.51)) < look.onset(state(1.0, 0.77))  # with the collar that gives way it is the other way round
+    assert look.compression_grows(half) and look.compression_grows(more)
+
+
+def test_T26_no_hump_at_a_large_torque() -> None:
+    assert not look.driven_by_the_belt(state(1.0, 0.51))
+    assert look.driven_by_the_belt(state(1.0, 0.0).variator.steady(0.9, from_state=state(1.0, 0.77), t=0.5))
+
+
+@pytest.mark.parametrize(("ratio", "around"), [(2.0, (0.05, 0.2)), (1.0, (-0.26, 0.26)), (0.5, (-0.25, -0.1))])
+def test_T27_torque_at_which_the_compressed_span_changes(ratio: float, around: tuple[float, float]) -> None:
+    """M₀ > 0 in underdrive, about 0 at ratio 1, < 0 in overdrive: r (T_t2 − T_t1), and what the driving pulley loses."""
+    states = [state(ratio, part) for part in around]
+    found = look.inversion_torque(states)
+    s = states[0]
+    rings = s.path.r_dr * np.mean([x.span_forces["T_t2"] - x.span_forces["T_t1"] for x in states])
+    assert abs(found - rings) < 0.03 * s.variator.largest_torque()[0]
+    assert np.sign(round(found / s.variator.largest_torque()[0], 1)) == (ratio > 1) - (ratio < 1)
+    with pytest.raises(InputError, match="the same span is compressed"):
+        look.inversion_torque(states[:1])
 
 
 def test_T26_T27_compression_without_torque() -> None:
@@ -131,6 +161,21 @@ def test_overdrive_with_torque_either_way(torque_ratio: float, span: str) -> Non
     assert abs(s.power_error) < 0.01
 
 
+def test_C5_either_pulley_may_have_its_speed_or_its_torque_given() -> None:
+    """A steady state stays one when the driving pulley is driven by its torque and the driven one is held at its speed."""
+    s = state(1.0, 0.51)
+    b = s.again()
+    b.driving.kinetic, b.driving.torque, b.driven.kinetic = 1, b.driving.load, 0
+    s.variator._go(b, 500)
+    assert b.driving.omega == pytest.approx(s.speed[0], rel=2e-4)
+    assert b.driven.omega == s.speed[1]
+    assert -b.driven.load == pytest.approx(s.torque[1], rel=2e-3)
+    b.driving.torque *= 1.02  # a little more: the held pulley feels it, the speeds stay
+    s.variator._go(b, 1500)
+    assert b.driving.load == pytest.approx(1.02 * s.torque[0], rel=2e-3)
+    assert -b.driven.load == pytest.approx(1.02 * s.torque[1], rel=5e-3)
+
+
 def test_regularisation_of_friction_matters_little() -> None:
     usual, sharp = state(1.0, 0.51), jd.library.push_belt_variator(friction=Friction(v_eps=0.0025)).steady(0.51)
     assert sharp.span_forces == pytest.approx(usual.span_forces, rel=1e-3, abs=3.0)
@@ -138,13 +183,13 @@ def test_regularisation_of_friction_matters_little() -> None:
 
 
 def test_T29_more_torque_than_friction_carries() -> None:
-    cvt, start = jd.library.push_belt_variator(), state(1.0, 0.77)
+    """The torque that the message names is M* of the thrusts there within 15 %."""
+    cvt, now = jd.library.push_belt_variator(), state(1.0, 0.77)
     with pytest.raises(SolverError, match=r"slips through at a torque of \d") as error:
-        now = start
         for part in (0.9, 1.0, 1.1, 1.2):
             now = cvt.steady(part, from_state=now, t=0.4)
-            reached = part
-    assert 0.77 <= reached <= 1.15, error
+    torque, most = map(float, re.findall(r"(?:torque of|M\* =) ([\d.]+)", str(error.value)))
+    assert torque == pytest.approx(most, rel=0.15)
 
 
 @pytest.mark.parametrize("bending", ["printed", "arc_length"])

@@ -163,7 +163,7 @@ def test_T12_T13_gaps_do_not_tell_who_touches(A, gap, force, opened) -> None:
 def test_T15_flank_forces() -> None:
     mu, wedge = 0.09, math.radians(11)
     rng = np.random.default_rng(2)
-    for dv_t, dv_r in rng.standard_normal((1000, 2)):
+    for dv_t, dv_r in rng.standard_normal((10_000, 2)):
         normal, t, r, outward, dv = flanks.flank_force(100.0, wedge, mu, dv_t, dv_r, 0.0)
         gamma = math.asin(dv_r / dv) if dv_t > 0 else math.pi - math.asin(dv_r / dv)  # (36)
         other = math.atan2(dv_r, dv_t)
@@ -191,6 +191,51 @@ def test_T16_concentric_rotation_without_slip() -> None:
     assert np.abs(b.driving.dv_t[on]).max() < 1e-12 and np.abs(b.driving.dv_r[on]).max() < 1e-12
 
 
+def test_T16_closed_contacts_do_not_move_along_their_normal() -> None:
+    """(40) written down anew in three dimensions with rotation matrices: v_ax from C_dv_n = 0; what slides in the flank is what the kernel has, to the square of the lean."""
+    b = belt(pulleys=(jd.library.variator.parts.Pulley(play=0.0),) * 2)
+    rng = np.random.default_rng(4)
+    b.q[:] = rng.standard_normal(b.size) * 2e-5
+    b.rate[:] = rng.standard_normal(b.size) * 0.02
+    b.layers.deviation[0] = rng.standard_normal(b.path.stations) * 1e-3
+    find_all(b)
+    for p in (b.driving, b.driven):
+        delta, c, s = p.wedge, math.cos(p.wedge), math.sin(p.wedge)
+        flank = np.array([[1, 0, 0], [0, c, s], [0, -s, c]])  # about e_t; e_r inwards
+        for i in range(0, p.contacts, 3):
+            j, surface = p.station[i], p.omega * p.lever[i]
+            a = math.atan(b.path.w1[j] + p.lean[i])
+            turned = np.array(
+                [[math.cos(a), -math.sin(a), 0], [math.sin(a), math.cos(a), 0], [0, 0, 1]]
+            )  # from the pulley's to the belt's tangent
+            speed = b.layers.speed[0] * (1 + b.layers.strain[0, j]) / (1 + b.layers.mean[0])
+            element = np.array([speed, -b.path.wdot[j], 0.0])
+            relative = flank @ (element - turned @ np.array([surface, 0.0, 0.0]))
+            v_ax = -relative[2] / c
+            relative += flank @ np.array([0.0, 0.0, v_ax])
+            assert abs(relative[2]) < 1e-14 * surface
+            assert abs(v_ax - math.tan(delta) * p.dv_r[i] * c) < 2e-9 + surface * a * a
+            assert_allclose(relative[:2], [p.dv_t[i], p.dv_r[i]], atol=2 * surface * a * a + 1e-12)
+
+
+def test_T18_pack_that_lifts_off_its_saddle() -> None:
+    """So fast that rings fly outwards: the saddle carries nothing, the ears what the recursion (48) leaves (44)."""
+    b = belt()
+    lay, path = b.layers, b.path
+    b.q[:] = 0.0
+    lay.speed[1:] = 260.0
+    find_all(b)
+    arc = b.driving.station[20:60]
+    v = lay.speed[1:, None] * (1 + lay.strain[1:]) / (1 + lay.mean[1:, None])
+    T = lay.stiffness[1:, None] * np.maximum(lay.strain[1:], 0)
+    steps = ((lay.mass[1:, None] * v**2 - T) * path.angle * path.pressed)[:, arc]
+    assert steps.sum(axis=0).min() > 0.0
+    assert_allclose(lay.normal[1, arc], 0.0, atol=1e-12 * steps.sum(axis=0).max())
+    assert_allclose(np.diff(lay.normal[1:, arc], axis=0), steps, rtol=1e-9, atol=1e-9)
+    dv = lay.inner[0, arc] * lay.speed[0] * (1 + lay.strain[0, arc]) / (1 + lay.mean[0]) - lay.outer[10, arc] * v[9, arc]
+    assert (dv < 0).all() and (lay.friction[11, arc] < 0).all()  # fast rings drag the ears forwards
+
+
 def test_T18_normal_forces_and_surface_speeds_of_rings() -> None:
     b = belt()
     b.q[:] = 0.0
@@ -212,6 +257,7 @@ def test_T18_normal_forces_and_surface_speeds_of_rings() -> None:
         assert_allclose(dv, -0.5 * lay.thickness * 11.0 * (kap[k - 1] + kap[k - 2]), rtol=1e-9)
     span = np.flatnonzero(path.turning == 0.0)[20:60]
     assert_allclose(lay.inner[:, span], 1.0, atol=1e-12)
+    assert_allclose(lay.outer[:, span], 1.0, atol=1e-12)  # dv_k = v_k − v_(k−1)
 
 
 def test_T19_ring_dragged_over_elements_that_stand() -> None:

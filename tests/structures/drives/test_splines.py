@@ -81,6 +81,9 @@ def test_T8_cut_keeps_statics_and_bounds_frequencies() -> None:
         b[:n][fast] = load[fast] / mixed.relaxation[fast]
         b[n:] = np.linalg.solve(belt.M[np.ix_(slow, slow)], load[slow])
         assert_allclose(np.linalg.solve(A, -b)[:n], static, rtol=1e-8, atol=1e-8 * np.abs(static).max())
+        # forces of the arc that holds it, by stations
+        force, exact = (held @ x for x in (np.linalg.solve(A, -b)[:n], static))
+        assert np.abs(force - exact).max() < 0.01 * np.abs(exact).max()
         reached[name] = mixed.frequencies(belt.M, belt.D(0.0), C).max()
     assert 0 < frequency_cut(own, np.diag(C), limit).dynamic.sum() < basis.size
     # relaxation rates of overlapping functions add up: with the least T_k the cut is met within their number, with longer ones at the limit
