@@ -101,6 +101,10 @@ def inverse_kinematics(
     >>> round(found["hinge.angle"], 6)
     0.927295
     """
+    if not isinstance(targets, Mapping):
+        raise InputError(
+            f"inverse_kinematics: targets = {targets!r} must give targets by the paths of frames, such as {{'hand': (x, y, z)}}"
+        )
     wanted = [_target(system, path, given) for path, given in targets.items()]
     if not wanted:
         raise InputError("inverse_kinematics: give at least one target, such as {'hand': (x, y, z)}")

@@ -121,7 +121,12 @@ def kinematics(
     >>> found["hinge.angle_rate"].tolist()
     [0.0, 3.0]
     """
-    grid = np.atleast_1d(np.asarray(times, dtype=float))
+    try:
+        grid = np.atleast_1d(np.asarray(times, dtype=float))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"kinematics: the times {times!r} are not numbers; give times first, then the motion: kinematics(times, {{…}})"
+        ) from None
     if grid.ndim != 1 or not len(grid) or np.any(np.diff(grid) <= 0):
         raise InputError("kinematics: the times must be a list of increasing numbers")
     start = x0 if isinstance(x0, State) else system.state({**(x0 or {}), **(guess or {})})

@@ -119,7 +119,8 @@ _PLACE = {name: field for field, names in _FIELDS.items() for name in names}
 
 def __getattr__(name: str) -> object:
     if name not in _PLACE:
-        raise AttributeError(f"module 'jourdain.library' has no attribute '{name}'")
+        # with the module itself Python's traceback proposes a near name
+        raise AttributeError(f"module 'jourdain.library' has no attribute '{name}'", name=name, obj=_import_module(__name__))
     found = globals()[name] = getattr(_import_module(f".{_PLACE[name]}", __name__), name)
     return found
 

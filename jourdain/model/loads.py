@@ -111,6 +111,7 @@ class LoadMethods:
 
     def joint_spring(self, joint: Joint, stiffness: Any, rest: Any = 0.0, damping: Any = 0.0, name: str | None = None) -> JointForce:
         """A linear spring and damper at a joint: −k(x − x₀) − d v."""
+        self._joint(joint, "joint_spring")
         u = law_units(joint._single().unit)
         given = ("stiffness", stiffness, u["stiffness"]), ("rest", rest, u["rest"]), ("damping", damping, u["damping"])
         k, x0, d = values(f"spring at '{joint.name}'", *given)

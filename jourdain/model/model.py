@@ -13,6 +13,7 @@ from ..shown import Shown
 from ..symbolic.expr import KINDS, ZERO, Expr, symbol
 from ..symbolic.graph import free_symbols
 from ..symbolic.vectors import Vector
+from ..told import told
 from .bodies import Body, Frame, check_mass_properties, other_model, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
 from .contact_methods import ContactMethods
@@ -42,9 +43,12 @@ OTHER_WORDS = {
     "prescribe": "drive", "motion": "drive", "actuate": "drive", "hinge": "revolute", "pin": "revolute", "slider": "prismatic", "slide": "prismatic",
     "weld": "fixed", "fix": "fixed", "rigid": "fixed", "ball": "spherical", "floating": "free", "link": "body", "add_body": "body",
     "rigid_body": "body", "actuator": "motor", "marker": "frame", "add_joint": "joint", "loop": "close", "measure": "output",
+    "joint_force": "force", "joint_torque": "force", "add_force": "load", "point_force": "load", "external_force": "load",
+    "apply_force": "load", "spherical_joint": "spherical", "revolute_joint": "revolute", "prismatic_joint": "prismatic", "point_on_line": "point_on_curve",
 }  # fmt: skip
 
 
+@told
 class Model(
     Shown, LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, ContactMethods, EventMethods, SwitchMethods, EnvironmentMethods, FlexibleMethods,
     InstrumentMethods, ControlMethods,
@@ -62,6 +66,8 @@ class Model(
     """
 
     def __init__(self, name: str, gravity: Any = (0.0, 0.0, -9.81)) -> None:
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"a model needs a name, got {name!r}; write Model('pendulum')")
         self.name = name
         self._parameters = Parameters()
         self.bodies: dict[str, Body] = {}
@@ -348,6 +354,10 @@ class Model(
         """
         from ..systems.formulations import formulate
 
+        if not isinstance(check, (bool, np.bool_)):
+            raise ModelError(
+                f"compile '{self.name}': check = {check!r} is neither True nor False; name a formulation as formulation={check!r}"
+            )
         if check:
             self.check()
 

@@ -14,6 +14,7 @@ from ..errors import InputError, ModelError
 from ..symbolic.expr import ONE, Expr, as_expr, div
 from ..symbolic.functions import sqrt
 from ..symbolic.vectors import AXES, IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
+from ..told import of_the_call
 
 #: Units of the parameters that were declared with one, by their symbols.
 declared_units: WeakKeyDictionary[Expr, str] = WeakKeyDictionary()
@@ -191,7 +192,12 @@ def number(given: Any, what: str, expects: str | None = None) -> float:
 
 def traced(law: Callable[..., Any], what: str, *symbols: Any) -> Any:
     """What a law gives for symbols; one that gives something else each time it is asked cannot be written down once."""
-    given, again = law(*symbols), law(*symbols)
+    try:
+        given, again = law(*symbols), law(*symbols)
+    except TypeError as error:
+        if not of_the_call(error):
+            raise
+        raise InputError(f"{what}: the function does not fit ({error}); it is called with {', '.join(map(str, symbols))}") from None
     numbers = isinstance(given, (int, float)) and isinstance(again, (int, float))
     if numbers and given != again and not (given != given and again != again):
         raise InputError(

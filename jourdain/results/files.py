@@ -333,9 +333,15 @@ def _format(path: Path) -> tuple[Callable[[Solution, Path], None], Callable[[Pat
         raise InputError(f"file {str(path)!r}: suffix {path.suffix!r} is unknown; use one of {known}") from None
 
 
+def _path(given: str | os.PathLike[str]) -> Path:
+    if not isinstance(given, (str, os.PathLike)):
+        raise InputError(f"{given!r} is no file name; give one such as 'run.npz'")
+    return Path(given)
+
+
 def save_solution(sol: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution to a file whose suffix says the format; an interrupted write leaves an older file untouched."""
-    target = Path(path)
+    target = _path(path)
     write = _format(target)[0]
     if not target.parent.is_dir():
         raise InputError(f"file {str(target)!r}: folder {str(target.parent)!r} does not exist; create it first")
@@ -351,7 +357,7 @@ def load_solution(path: str | os.PathLike[str]) -> Solution:
 
     The dense output and frame provider of the run are not in files: keep frames with ``sol.with_frames(…)``.
     """
-    source = Path(path)
+    source = _path(path)
     read = _format(source)[1]
     if not source.is_file():
         raise ResultFileNotFoundError(f"file {str(source)!r} does not exist in {os.getcwd()!r}; check the path")

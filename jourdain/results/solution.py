@@ -50,7 +50,10 @@ class Sample(Mapping[str, Array]):
     def __init__(self, solution: Solution, times: ArrayLike, side: Side) -> None:
         self._solution = solution
         self._shape = np.shape(times)
-        self.t = np.asarray(times, float)
+        try:
+            self.t = np.asarray(times, float)
+        except (TypeError, ValueError):
+            raise InputError(f"the time {times!r} is not a number of seconds, nor an array of them") from None
         self._places = Places(solution.t, self.t.ravel(), side)
         self._dense: Mapping[str, Array] | None = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -112,9 +112,17 @@ class Compiled(Shown, ABC):
         """Present parameter values by name."""
         return {p.name: x for p, x in zip(self.model.parameter_set, self.parameter_vector.tolist(), strict=True) if not p.data}
 
-    def set_parameters(self, **changes: Any) -> None:
+    def set_parameters(self, *given: Any, **changes: Any) -> None:
         """Changes parameter values; nothing is compiled again."""
+        self._by_name(given)
         self.reference.set_parameters(**changes)
+
+    def _by_name(self, values: Sequence[Any]) -> None:
+        if values:
+            name = next(iter(self.model.parameter_set.names), "l")
+            raise InputError(
+                f"set_parameters '{self.model.name}': values are given by name, as {name}=…, or as **{{'{name}': …}}; got {values[0]!r}"
+            )
 
     def input_values(self, values: Mapping[str, float] | None = None) -> np.ndarray:
         """Inputs in order, with some replaced; memories as they are at the start of a run."""

@@ -54,7 +54,11 @@ class Configuration:
         q = self.neutral() if base is None else self._array(base, self.nq, "q").copy()
         if not values and base is None:
             return q
-        named = {self.index(name): (name, value) for name, value in values.items()}
+        named: dict[int, tuple[str, Any]] = {}
+        for name, value in values.items():
+            if (i := self.index(name)) in named:
+                raise InputError(f"coordinate '{self.position_names[i]}' is given twice, as '{named[i][0]}' and as '{name}'; leave one out")
+            named[i] = name, value
         for i, _ in self.quaternions:
             if any(k in named for k in range(i, i + 4)):
                 q[i : i + 4] = 1.0, 0.0, 0.0, 0.0
@@ -83,6 +87,8 @@ class Configuration:
 
     def index(self, name: str, names: list[str] | None = None, what: str = "coordinate") -> int:
         """Index of a coordinate by name; a joint's name is enough where it has one coordinate."""
+        if not isinstance(name, str):
+            raise InputError(f"{name!r} is not the name of a {what}")
         names = self.position_names if names is None else names
         place = self._position_place if names is self.position_names else self.velocity_place if names is self.velocity_names else None
         if place is not None and name in place:

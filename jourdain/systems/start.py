@@ -42,10 +42,15 @@ def initial_values(system: System, given: Mapping[str, Any] | None = None) -> In
             found.rates[name] = x
         else:
             try:
-                found.positions[c.position_names[c.index(name)]] = x
+                place = c.position_names[c.index(name)]
             except InputError as error:
                 reason = str(error)
                 raise InputError(f"initial values of '{system.model.name}': {reason}" if own else reason) from None
+            if place in found.positions:
+                raise InputError(
+                    f"'{system.model.name}': coordinate '{place}' is given twice, by its joint's name and by its own; leave one out"
+                )
+            found.positions[place] = x
     return found
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 from ..errors import InputError, nearest
 from ..model.contact_methods import refuse_contacts
 from ..shown import in_notebook
+from ..told import of_the_call
 from .compiled import Compiled
 
 if TYPE_CHECKING:
@@ -66,7 +67,13 @@ def verb(method: Callable[P, R]) -> Callable[P, R]:
             _check_options(method.__name__, args[0], given, known)
         if method.__name__ not in KNOW_CONTACTS:
             refuse_contacts(args[0].model, method.__name__)  # type: ignore[attr-defined]
-        return method(*args, **given)
+        try:
+            return method(*args, **given)
+        except TypeError as error:
+            if not of_the_call(error):
+                raise
+            what = str(error).partition("() ")[2]
+            raise InputError(f"{method.__name__} '{args[0].model.name}': it is {what}; there are {', '.join(known[1:])}") from None  # type: ignore[attr-defined]
 
     return asked
 

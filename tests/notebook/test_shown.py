@@ -213,6 +213,25 @@ def test_formulas_are_text_and_are_typeset() -> None:
     assert again == text and isinstance(again, Formulas) and again.latex == latex
 
 
+def test_no_cell_loads_anything_from_a_network() -> None:
+    """Cells are text with their drawings, styles and scripts inside, so that any front end shows them offline; names of XML dialects are no addresses."""
+    from jourdain.notebook.sliders import CARRIER
+    from jourdain.view.explore import Explorer
+
+    model = four_bar()
+    s = oscillator()
+    sol = s.simulate({"slide": 0.1}, t=0.5)
+    found = [
+        html_of(x)
+        for x in (model, s, sol, s.modal(), s.linearise(), s.state({}), s.sweep({"slide": 0.1}, 0.1, parameters={"k": [1.0, 2.0]}))
+    ]
+    pages = [*found, Explorer(s, ["k"], {"slide": 0.1}, 1.0).page("parent", "auto"), CARRIER]
+    for page in map(html.unescape, pages):
+        assert not re.search(r"""(?:src|href|action)\s*=\s*["']?\s*(?:https?:|//)""", page)
+        assert not re.search(r"""(?:@import|url\(|fetch\(|import\(|importScripts\(|from)\s*["'(]?\s*(?:https?:|//\w)""", page)
+        assert not re.search(r"<link\b(?![^>]*href=.data:)|require\.config|requirejs", page)
+
+
 def test_a_program_is_no_notebook() -> None:
     assert not in_notebook()
 

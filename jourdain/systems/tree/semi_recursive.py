@@ -83,9 +83,9 @@ class SemiRecursiveSystem(TreeSystem):
             self._take(self._tree.parameter_vector)
         return self._parameters
 
-    def set_parameters(self, **changes: Any) -> None:
+    def set_parameters(self, *values: Any, **changes: Any) -> None:
         """Changes parameter values; nothing is compiled again."""
-        self._tree.set_parameters(**changes)
+        self._tree.set_parameters(*values, **changes)
 
     def copy(self, parameters: np.ndarray | None = None) -> SemiRecursiveSystem:
         """The same system with constants, workspaces and parameters of its own."""

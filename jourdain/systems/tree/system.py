@@ -109,8 +109,9 @@ class TreeSystem(System):
         """Present parameter values in order."""
         return self._parameters
 
-    def set_parameters(self, **changes: Any) -> None:
+    def set_parameters(self, *given: Any, **changes: Any) -> None:
         """Changes parameter values; nothing is compiled again."""
+        self._by_name(given)
         values = self.model.parameter_set.values(changes, self._parameters)
         self.equations_of_motion.check_parameters(values)
         self._take(values)
