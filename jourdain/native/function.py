@@ -7,7 +7,7 @@ import json
 import os
 import weakref
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from math import prod
@@ -573,15 +573,16 @@ class _Batch:
 
 class Lanes:
     """The SIMD variant of a function for native loops: ``address`` takes arrays that hold ``lanes`` states side by side, each array aligned to a vector, and constants common
-    to all of them."""
+    to all of them; inputs of the names in ``common`` are the same for all, and given once."""
 
-    def __init__(self, f: SymbolicFunction) -> None:
+    def __init__(self, f: SymbolicFunction, lanes: int = 0, common: Collection[str] = ()) -> None:
         from .ir import main_ir
 
-        module = main_ir(f, engine.lanes())
+        lanes = lanes or engine.lanes()
+        module = main_ir(f, lanes, common)
         self._library = engine.Library([engine.compile_ir(module.text)])
         self.address = self._library.address(entry_name(f.name))
-        self.workspace = module.workspace * engine.lanes()
+        self.workspace = module.workspace * lanes
 
 
 def aligned(size: int) -> np.ndarray:

@@ -3,12 +3,12 @@
 The compiled function has the C signature ``int32_t name(void **args)``; ``args`` points to pointers to the inputs (less
 the parameters), then the outputs, then the prepared constants ``k``, then the workspace.  ``name_prepare`` takes
 (p, k, workspace).  With ``lanes > 1`` every value is a SIMD vector and arrays hold ``lanes`` states side by side, except
-``k``, which is common to all.
+``k``, which is common to all, and inputs that are said to be; what depends on those alone is computed once, as a number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
@@ -72,6 +72,11 @@ class ChunkWriter:
         self.tables: dict[str, Table] = {}
         self.lines: list[str] = []
         self.values: dict[int, str] = {}
+        #: Nodes that are numbers common to all lanes, those of them that this chunk knows, and their sines and cosines.
+        self.common: set[int] = set()
+        self.numbers: dict[int, str] = {}
+        self.number_turns: dict[int, tuple[str, str]] = {}
+        self.whole = lanes
         self.pointers: dict[int, str] = {}
         self.n = 0
         self.uses_dot = False
@@ -103,16 +108,15 @@ class ChunkWriter:
     def address(self, slot: Slot) -> str:
         stride = 1 if slot.uniform else self.lanes
         if self.used is not None:
-            self.used.add((slot.pointer, slot.index))
+            spread = slot.uniform and slot.pointer == self.work_pointer
+            self.used.add((slot.pointer, slot.index // self.whole if spread else slot.index))
         return self.emit(f"getelementptr double, ptr {self.pointer(slot.pointer)}, i64 {slot.index * stride}")
 
     def load(self, slot: Slot) -> str:
         address = self.address(slot)
         if not slot.uniform or self.lanes == 1:
             return self.emit(f"load {self.T}, ptr {address}, align 8")
-        scalar = self.emit(f"load double, ptr {address}, align 8")
-        first = self.emit(f"insertelement {self.T} poison, double {scalar}, i32 0")
-        return self.emit(f"shufflevector {self.T} {first}, {self.T} poison, <{self.lanes} x i32> zeroinitializer")
+        return self.spread(self.emit(f"load double, ptr {address}, align 8"))
 
     def store(self, value: str, slot: Slot) -> None:
         self.lines.append(f"  store {self.T} {value}, ptr {self.address(slot)}, align 8")
@@ -122,11 +126,30 @@ class ChunkWriter:
             return self.number(e.data)
         found = self.values.get(e.id)
         if found is None:
-            slot = self.slots.get(e.id)
-            if slot is None:
-                slot = Slot(self.work_pointer, self.work[e.id])
-            found = self.values[e.id] = self.load(slot)
+            number = self.numbers.get(e.id) if self.lanes > 1 else None
+            found = self.values[e.id] = self.load(self.place(e)) if number is None else self.spread(number)
         return found
+
+    def place(self, e: Expr) -> Slot:
+        """Where a leaf, or a value of an earlier chunk, is found."""
+        return self.slots.get(e.id) or self.work_slot(e)
+
+    def work_slot(self, e: Expr) -> Slot:
+        at = self.work[e.id]
+        return Slot(self.work_pointer, at * self.whole, True) if e.id in self.common else Slot(self.work_pointer, at)
+
+    def spread(self, number: str) -> str:
+        """A number in all lanes."""
+        first = self.emit(f"insertelement {self.T} poison, double {number}, i32 0")
+        return self.emit(f"shufflevector {self.T} {first}, {self.T} poison, <{self.lanes} x i32> zeroinitializer")
+
+    def as_numbers(self, common: bool) -> None:
+        """Goes over from vectors to numbers that all lanes share, or back."""
+        if common != (self.lanes < self.whole):
+            self.values, self.numbers = self.numbers, self.values
+            self.turns, self.number_turns = self.number_turns, self.turns
+            self.lanes = 1 if common else self.whole
+            self.T, self.B = ("double", "i1") if common else (f"<{self.lanes} x double>", f"<{self.lanes} x i1>")
 
     # -- operations -----------------------------------------------------------------------------------------------
 
@@ -189,7 +212,8 @@ class ChunkWriter:
         half = half_of(angle)
         if half is not None and half.id in self.turns:
             return self.keep_turned(angle, *self.doubled(*self.turns[half.id]))
-        known = [a for a in self.angles.values() if (a.id in self.values or a.id in self.slots) and half_of(a) is None]
+        here = self.angles.values() if self.whole == 1 else [a for a in self.angles.values() if a.id in self.common]
+        known = [a for a in here if (a.id in self.values or a.id in self.slots) and half_of(a) is None]
         angles = [angle, *(known[: SIDE_BY_SIDE - 1] if self.lanes == 1 else ())]
         if len(angles) == 1:
             return self.keep_turned(angle, *self.turned(self.value(angle), self.lanes))
@@ -287,13 +311,16 @@ class ChunkWriter:
         for number in sorted(groups):
             self.angles = {e.args[0].id: e.args[0] for e in groups[number] if e.op in ("sin", "cos")}
             for e in groups[number]:
+                self.as_numbers(e.id in self.common)
                 if e.id not in self.values:
                     self.define(e)
-                for slot in stores.get(e.id, ()):
-                    self.store(self.values[e.id], slot)
                 if last_use.get(e.id, number) > number:
                     self.work.setdefault(e.id, len(self.work))
-                    self.store(self.values[e.id], Slot(self.work_pointer, self.work[e.id]))
+                    self.store(self.values[e.id], self.work_slot(e))
+                for slot in stores.get(e.id, ()):
+                    self.as_numbers(False)
+                    self.store(self.value(e), slot)
+            self.as_numbers(False)
             self.end()
         if self.lines or not (groups or copies):
             self.end()
@@ -370,6 +397,7 @@ class ChunkWriter:
 
     def begin(self) -> None:
         self.lines, self.values, self.pointers, self.turns = [], {}, {}, {}
+        self.numbers, self.number_turns = {}, {}
 
     def end(self) -> None:
         body, number = "\n".join(self.lines), len(self.chunks)
@@ -413,10 +441,10 @@ def _empty(pointer: int, result: Result) -> Empty | None:
     return Empty(pointer, zeros[0], zeros[-1], len(result.shape) > 1) if len(zeros) >= MANY_ZEROS else None
 
 
-def main_ir(f: SymbolicFunction, lanes: int = 1) -> ModuleText:
-    """IR of the function proper."""
+def main_ir(f: SymbolicFunction, lanes: int = 1, common: Collection[str] = ()) -> ModuleText:
+    """IR of the function proper; inputs of the names in ``common`` are the same in all lanes."""
     inputs = [a for a in f.inputs if not is_parameters(a.symbols)]
-    slots = {s.id: Slot(i, j) for i, a in enumerate(inputs) for j, s in enumerate(a.symbols)}
+    slots = {s.id: Slot(i, j, a.name in common) for i, a in enumerate(inputs) for j, s in enumerate(a.symbols)}
     outputs = f.roots
     prepared = hoisted(outputs)
     k = len(inputs) + len(f.outputs)
@@ -476,6 +504,8 @@ def _module(
         else:
             copies.append((e, slot))
     writer = ChunkWriter(name, slots, dict(rows or {}), len(sizes), lanes, "#0")
+    if lanes > 1:
+        writer.common = _common(order, slots)
     parts = [writer.write(order, stores, constants, copies, empty)]
     if writer.used is not None:
         bounds.check_offsets(name, {**sizes, len(sizes): len(writer.work)}, writer.used)
@@ -488,13 +518,21 @@ def _module(
     return ModuleText("\n".join(parts), name, n_constants, len(writer.work), len(order))
 
 
+def _common(order: Sequence[Expr], slots: Mapping[int, Slot]) -> set[int]:
+    """Nodes that depend on nothing that differs from lane to lane; dot products are vectors in any case."""
+    found: set[int] = set()
+    for e in order:
+        if e.op != "dot" and all(a.op == "const" or a.id in found or (a.id in slots and slots[a.id].uniform) for a in e.args):
+            found.add(e.id)
+    return found
+
+
 def _declarations(lanes: int) -> str:
     one = "".join(f"declare double @jd_{n}(double)\n" for n in LIBRARY_ONE)
     two = "".join(f"declare double @jd_{n}(double, double)\n" for n in LIBRARY_TWO)
-    suffix = "f64" if lanes == 1 else f"v{lanes}f64"
-    T = "double" if lanes == 1 else f"<{lanes} x double>"
+    sorts = {("f64", "double"), ("f64", "double") if lanes == 1 else (f"v{lanes}f64", f"<{lanes} x double>")}
     intrinsics = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\ndeclare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
-    intrinsics += "".join(f"declare {T} @llvm.{n}.{suffix}({T})\n" for n in ("sqrt", "floor"))
+    intrinsics += "".join(f"declare {T} @llvm.{n}.{suffix}({T})\n" for suffix, T in sorted(sorts) for n in ("sqrt", "floor"))
     wide = f'"prefer-vector-width"="{lanes * 64}" "min-legal-vector-width"="{lanes * 64}" ' if lanes > 1 else ""
     return (
         one + two + intrinsics + f"attributes #0 = {{ nounwind {wide}}}\n"
