@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -53,7 +54,7 @@ class Occurrence(Shown):
 class EventTable(Shown, Sequence[Occurrence]):
     """The events of a run in order of time: ``sol.events[0].after["hinge.angle_rate"]``, ``sol.events["bounce"].t``.
 
-    ``known`` names further events that might have happened.
+    ``known`` names further events that might have happened; ``names`` are those that did, one for each.
 
     >>> sol_events = EventTable([Occurrence("bounce", 0.5, {"v": -3.0}, {"v": 2.4}, "jump"), Occurrence("top", 0.7, {"v": 0.0}, {"v": 0.0})])
     >>> print(sol_events["bounce"])
@@ -61,19 +62,25 @@ class EventTable(Shown, Sequence[Occurrence]):
       0.5  bounce  jump  v -3 → 2.4
     """
 
-    def __init__(self, occurrences: Iterable[Occurrence] = (), known: Iterable[str] = ()) -> None:
-        self._rows = tuple(occurrences)
+    def __init__(
+        self, occurrences: Iterable[Occurrence] | Callable[[], Iterable[Occurrence]] = (), known: Iterable[str] = (),
+        happened: tuple[Sequence[float], Sequence[str]] | None = None,
+    ) -> None:  # fmt: skip
+        """Occurrences may be a function, called when they are first read; then ``happened`` gives their instants and names."""
+        self._given = occurrences if callable(occurrences) else tuple(occurrences)
+        if happened is None:
+            happened = [e.t for e in self._rows], [e.name for e in self._rows]
+        self._times, self.names = happened[0], tuple(happened[1])
         self._known = tuple(dict.fromkeys((*known, *self.names)))
+
+    @cached_property
+    def _rows(self) -> tuple[Occurrence, ...]:
+        return tuple(self._given() if callable(self._given) else self._given)
 
     @property
     def t(self) -> Array:
         """Their instants (s)."""
-        return np.array([e.t for e in self._rows], dtype=float)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Their names, one for each."""
-        return tuple(e.name for e in self._rows)
+        return np.array(self._times, dtype=float)
 
     @overload
     def __getitem__(self, key: int) -> Occurrence: ...
@@ -95,7 +102,7 @@ class EventTable(Shown, Sequence[Occurrence]):
         return iter(self._rows)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.names)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EventTable) and self._rows == other._rows

@@ -204,6 +204,12 @@ class Solution(Shown):
         found = given() if callable(given) else given
         return EventTable() if found is None else found
 
+    @property
+    def states(self) -> Array | None:
+        """Rows (q, v, z) of the run's states, where it was found as such, without the table of channels."""
+        table = getattr(self.frame_provider, "table", None)
+        return None if table is None or len(table.t) != len(self.t) else np.asarray(table.rows)
+
     @cached_property
     def names(self) -> Names:
         """Names of the channels, sorted."""

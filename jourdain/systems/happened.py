@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..results.events import END, JUMP, EventTable, Occurrence
+from .solution import Then
 
 if TYPE_CHECKING:
     from ..model.events import ModelEvent
@@ -16,10 +18,15 @@ if TYPE_CHECKING:
 
 
 def event_table(system: System, inputs: Inputs, found: Happened | None) -> EventTable:
-    """Events with the states of the model, user states and memories before and after."""
+    """Events, and when they are read the states of the model, user states and memories before and after."""
     items = (system.model.whole or system.model).events
     if found is None:
         return EventTable((), items)
+    return EventTable(Then(system)(partial(_occurrences, system, inputs, found)), items, (found.t, found.names))
+
+
+def _occurrences(system: System, inputs: Inputs, found: Happened) -> list[Occurrence]:
+    items = (system.model.whole or system.model).events
     names = [*system.coordinate_names, *system.velocity_names, *system.model.states]
     rows: list[Occurrence] = []
     for t, name, *pair in zip(found.t, found.names, *found.states(), strict=True):
@@ -29,7 +36,7 @@ def event_table(system: System, inputs: Inputs, found: Happened | None) -> Event
             states = [s | dict(zip(inputs.memories, x, strict=True)) for s, x in zip(states, held, strict=True)]
         did = ", ".join(_did(items[name]))
         rows.append(Occurrence(name, float(t), states[0], states[1], did))
-    return EventTable(rows, items)
+    return rows
 
 
 def _did(event: ModelEvent) -> list[str]:

@@ -107,10 +107,35 @@ class NativeSystem:
                 native = idle.pop()
             except IndexError:
                 return NativeSystem(system, u, redundant=redundant)
-            if native._made_for is system.parameter_vector and native._redundant == redundant:
+            if native._redundant == redundant and native.renewed():
                 if u.size:
                     native.u[: u.size] = u
                 return native
+
+    def renewed(self) -> bool:
+        """Whether it is one for the present parameters; where only constants of functions depend on them, it takes these."""
+        system = self.system
+        if self._made_for is system.parameter_vector:
+            return True
+        if not self._plain:
+            return False
+        for f, constants in self._copies:
+            constants[:] = f.constants
+        self._made_for = system.parameter_vector
+        return True
+
+    @property
+    def _plain(self) -> bool:
+        """Whether parameters are nowhere but in constants of compiled functions."""
+        s = self.system
+        other = s.equations_of_motion.rows or s.form == "looped" or self._by_directions or self._by_factors or self._parameters is not None
+        m = s.model
+        return not (other or m.callbacks or m.unknowns or m.contacts or self._signals or self.implicit is not None)
+
+    @cached_property
+    def _copies(self) -> list[tuple[Function, np.ndarray]]:
+        """Constants of functions that it has copied."""
+        return []
 
     def release(self) -> None:
         """Keeps the object for another run by :meth:`with_constant_inputs`; nothing may refer to it any more."""
@@ -129,7 +154,9 @@ class NativeSystem:
     def _constants(self, function: Function) -> np.ndarray:
         """Prepared constants of a function for this object's parameters."""
         if self._parameters is None or not function.signature.parameters:
-            return function.constants.copy()
+            copied = function.constants.copy()
+            self._copies.append((function, copied))
+            return copied
         constants = np.empty_like(function.constants)
         function.prepare_into(self._parameters, constants, np.empty(max(1, function.signature.workspace)))
         return constants
@@ -265,14 +292,22 @@ class NativeSystem:
         found = self.finding(self.of_state(self._function("renewal")))
         return found if self.touching is None else self.touching.renewal(found, len(self.system.model.memories))
 
+    @cached_property
+    def _events(self) -> dict[bool, list[Event]]:
+        """The model's events, with jumps and without, once they are made."""
+        return {}
+
     def events(self, jumps: bool = True) -> list[Event]:
         """The model's events as the solvers take them; without ``jumps`` the caller says what happens to the state."""
-        found = []
+        known = self._events.get(jumps)
+        if known is not None:
+            return list(known)
+        found = self._events[jumps] = []
         for item in self.system.model.events.values():
             guard = self.finding(self.of_state(self._function("guard", event=item.name)))
             action = self._jump(item.name) if item.jump and jumps else None
             found.append(Event(guard, item.direction, item.terminal, action, True, item.name))
-        return found
+        return list(found)
 
     def watching(self, expressions: Sequence[Expr | tuple[Expr, int]]) -> list[Event]:
         """Events that only end steps, where expressions of the model are zero; with a direction only where they rise (1) or fall (−1)."""
