@@ -85,8 +85,7 @@ class Analysis:
         kind, colon, rest = name.partition(":")
         if colon and kind in ("parameter", "initial"):
             name = rest
-        parameters = [p.name for p in self.system.model.parameter_set.listed]
-        starts = [*self.system.coordinate_names, *self.system.velocity_names, *self.system.model.states]
+        parameters, starts = self._names
         found = [k for k, names in (("parameter", parameters), ("initial", starts)) if name in names and (not colon or k == kind)]
         if len(found) == 1:
             return found[0], name
@@ -96,11 +95,22 @@ class Analysis:
         told = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join([*parameters, *starts][:12])}"
         raise InputError(f"there is no variable '{name}' in '{self.system.model.name}'; {told}")
 
+    @property
+    def _names(self) -> tuple[dict[str, int], dict[str, None]]:
+        """Names of parameters with their places, and of initial values."""
+        found = self._own.__dict__.get("names")
+        if found is None:
+            known, s = self.system.model.parameter_set, self.system
+            places = {p.name: i for i, p in enumerate(known)}
+            parameters = {p.name: places[p.name] for p in known.listed}
+            found = self._own.names = parameters, dict.fromkeys([*s.coordinate_names, *s.velocity_names, *s.model.states])
+        return found  # type: ignore[no-any-return]
+
     def value_of(self, name: str) -> float:
         """The present value of a variable."""
         kind, own = self.variable(name)
         if kind == "parameter":
-            return float(self.system.parameters[own])
+            return float(self.system.parameter_vector[self._names[0][own]])
         return float(self.start()[own])
 
     def initial_of(self, values: Mapping[str, Any]) -> dict[str, float]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..native.function import Function, compile_function
+from ..native.function import Function, Lanes, aligned, compile_function
 from ..solvers.native_function import NativeFunction, address
 from ..solvers.sensitivity.field import Field, Map, Readings, map_of
 from ..symbolic.expr import Expr
@@ -24,6 +25,7 @@ class Derived:
     linear: Linearised
     #: Values of all its parameters.
     p: np.ndarray
+    _lanes: dict[int, Lanes] = dataclass_field(default_factory=dict)
 
     def _compiled(self, word: str) -> Function:
         return compile_function(getattr(self.linear, word)(), self.p if self.linear.parameters else None)
@@ -80,6 +82,17 @@ class Derived:
         args[2], args[-2], args[-1] = address(u), address(k), address(work)
         return Map(function=f.address, args=args), [f, u, k, work]
 
+    def lanes_map(self, u: np.ndarray, lanes: int) -> tuple[Map, list[Any]]:
+        """The push of several directions at once, in SIMD lanes, as kernels call it: the point is one, what depends on it alone is computed once."""
+        f = self.push
+        wide = self._lanes.get(lanes)
+        if wide is None:
+            wide = self._lanes[lanes] = Lanes(f.symbolic, lanes, self.linear.arrays)
+        work = aligned(max(1, wide.workspace))
+        args = np.zeros(len(f.signature.inputs) + 3, dtype=np.int64)
+        args[2], args[-2], args[-1] = address(u), address(f.constants), address(work)
+        return Map(function=wide.address, args=args), [wide, u, f.constants, work]
+
 
 def derived(
     name: str, arrays: Mapping[str, Sequence[Expr]], outputs: Sequence[Expr], active: Sequence[str], parameters: Sequence[Expr],
@@ -119,9 +132,23 @@ def field(rhs: NativeFunction, n: int, first: int, nv: int, m: int, nc: int, hel
     words = ("push", "pull", "balance", "project", "project_push", "project_pull", "renew", "renew_push", "renew_pull")
     none = {name: map_of(None, 8) for name in words}
     return Field(
-        n=n, first=first, nv=nv, m=m, nc=nc, held=held, slot=2, value=map_of(rhs, 3), **none, before=np.zeros(n), heldbar=np.zeros(max(1, held)), change=np.zeros(1 + n), bar=np.zeros(1 + n), cbar=np.zeros(max(1, nc)), dlam=np.zeros(max(1, m)),
+        n=n, first=first, nv=nv, m=m, nc=nc, held=held, slot=2, lanes=1, known=np.zeros(1, dtype=np.int64), value=map_of(rhs, 3), **none, before=np.zeros(n), heldbar=np.zeros(max(1, held)), change=np.zeros(1 + n), bar=np.zeros(1 + n), cbar=np.zeros(max(1, nc)), dlam=np.zeros(max(1, m)),
         lambar=np.zeros(max(1, m)),
     )  # fmt: skip
 
 
-__all__ = ["Derived", "derived", "field", "give", "readings"]
+def widened(record: Any, narrow: Any, lanes: int, of: Mapping[str, Derived | None], u: np.ndarray, sizes: Mapping[str, int]) -> list[Any]:
+    """Lets a record be like another with pushes of several directions at once, in memory of its own; what must be kept alive."""
+    record.restore(narrow)
+    keep: list[Any] = []
+    for name, size in sizes.items():
+        setattr(record, name, aligned(max(1, size) * lanes))
+    for name, f in of.items():
+        if f is not None:
+            made, kept = f.lanes_map(u, lanes)
+            setattr(record, name, made)
+            keep += kept
+    return keep
+
+
+__all__ = ["Derived", "derived", "field", "give", "readings", "widened"]

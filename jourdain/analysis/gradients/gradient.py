@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ...errors import InputError
 from ...shown import Shown
 from ..criteria import Criterion, named
 from .measure import measure
+from .units import units_of, value_units
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,6 +72,16 @@ class Gradient(Shown):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(psi != 0.0, self.matrix * np.array(list(self.variables.values())) / psi, np.nan)
 
+    @cached_property
+    def units(self) -> dict[str, dict[str, str | None]]:
+        """The SI unit of every entry, that of its criterion over that of its variable: ``g.units["comfort"]["d_F"]``; None where it is not known."""
+        return units_of(self)
+
+    @cached_property
+    def value_units(self) -> dict[str, str | None]:
+        """The SI units of the criteria; None where they are not known."""
+        return value_units(self)
+
     def check(self, rtol: float = 1e-6) -> Gradient:
         """Compares with central differences of runs that take the same steps; an error says where they differ."""
         other = differences(self.analysis, self.criteria, list(self.variables), self.variables)
@@ -95,19 +107,22 @@ class Gradient(Shown):
     def __str__(self) -> str:
         names, variables = list(self.values), list(self.variables)
         width = max(len(n) for n in (*variables, "variable"))
-        columns = [max(len(n), 12) for n in names]
         spent = ", ".join(f"{n} {x:.3g}" for n, x in self.cost.items())
         lines = [f"gradient of {self.analysis.system.model.name} ({self.method}; {spent})"]
-        head = "  ".join(f"{n:>{w}} {'elasticity':>10}" for n, w in zip(names, columns, strict=True))
+        units = [[self.units[n][v] or "" for v in variables] for n in names]
+        shown = [self.value_units[n] or "" for n in names]
+        wide = [max(len(x) for x in (*u, v)) for u, v in zip(units, shown, strict=True)]
+        columns = [max(len(n), 12) for n in names]
+        head = "  ".join(f"{n:>{w}} {'':<{u}} {'elasticity':>10}" for n, w, u in zip(names, columns, wide, strict=True))
         lines.append(f"{'variable':<{width}} {'value':>12}  {head}")
-        lines.append(
-            f"{'':<{width}} {'':>12}  " + "  ".join(f"{x:>{w}.6g} {'':>10}" for x, w in zip(self.values.values(), columns, strict=True))
-        )
+        parts = zip(self.values.values(), columns, shown, wide, strict=True)
+        lines.append(f"{'':<{width}} {'':>12}  " + "  ".join(f"{x:>{w}.6g} {n:<{u}} {'':>10}" for x, w, n, u in parts))
         e = self.elasticities
         for j, (name, value) in enumerate(self.variables.items()):
-            row = "  ".join(f"{self.matrix[i, j]:>{w}.5g} {e[i, j]:>10.4f}" for i, w in enumerate(columns))
+            entries = zip(self.matrix[:, j], columns, units, wide, e[:, j], strict=True)
+            row = "  ".join(f"{x:>{w}.5g} {u[j]:<{n}} {y:>10.4f}" for x, w, u, n, y in entries)
             lines.append(f"{name:<{width}} {value:>12.6g}  {row}")
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*(line.rstrip() for line in lines), *self.notes])
 
 
 def gradient(

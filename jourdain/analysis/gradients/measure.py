@@ -140,7 +140,8 @@ def _largest(m: Motion, name: str, c: Criterion) -> float:
 
 def _event_time(m: Motion, name: str, c: Criterion) -> float:
     event, count = c.options["event"], c.options["count"]
-    times = [e.t for e in m.solution.events if e.name == event]
+    events = m.solution.events
+    times = [t for t, name in zip(events.t.tolist(), events.names, strict=True) if name == event]
     if event not in m.expressions.system.model.events:
         raise InputError(f"criterion '{name}': there is no event '{event}'; there are {', '.join(m.expressions.system.model.events)}")
     if len(times) < count:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...solvers.sensitivity.walk import Leg, new_leg
 from ...symbolic.expr import Expr
-from ...systems.sensitivity import Derived, derived, give, readings
+from ...systems.sensitivity import Derived, derived, readings
 from .expressions import Expressions, expressions_of
 from .primitives import Primitives, primitives
 from .runs import Differentiable, NotCarried, differentiable
 from .switches import Surfaces, surfaces
+from .walks import Walks
 
 if TYPE_CHECKING:
     from ...results.solution import Solution
@@ -30,6 +30,8 @@ class Prepared:
         self.run, self.system, self.wrt = run, run.system, list(wrt)
         self.expressions: Expressions = expressions_of(run.system, criteria)
         self.primitives: Primitives = primitives(criteria, self.expressions)
+        #: Values of parameters and constants for which all is set.
+        self._at: tuple[np.ndarray, dict[str, float]] | None = None
         self._sort(analysis)
         self._derive()
 
@@ -74,7 +76,7 @@ class Prepared:
                 f"({', '.join(run.redundant)}) leave undetermined; use joints that close the loops without redundancy"
             )
         made = [readings(f, field.n, field.nv, len(lam), run.u, self.keep) for f in (*self.readings, None)]
-        self.leg: Leg = new_leg(field, run.scheme, *made)
+        self.walks = Walks(run, field, made, self.readings)
 
     @cached_property
     def surfaces(self) -> Surfaces:
@@ -87,23 +89,21 @@ class Prepared:
 
         return Surfaces(self.run, [*self.run.laws, *switched], integrands if names else None)
 
-    def need(self, word: str) -> None:
-        """Compiles the pushes or the pulls of all functions, if they are not yet."""
-        self.run.need(word)
-        for record, f in zip((self.leg.integrands, self.leg.values), self.readings, strict=True):
-            if f is not None:
-                give(record, f, word, self.run.u, self.keep)
-
     def begin(self, plan: Analysis, values: Mapping[str, float], criteria: Mapping[str, Criterion]) -> None:
         """Takes the parameters, constants, inputs and the start of a run."""
-        self.expressions = self.expressions.with_constants({f"{n}.{k}": x for n, c in criteria.items() for k, x in c.constants.items()})
+        constants = {f"{n}.{k}": x for n, c in criteria.items() for k, x in c.constants.items()}
         for item in self.primitives.items:
             item.criterion = criteria[item.name]
+        self.run.begin(plan, values)
+        at = (self.system.parameter_vector, constants)
+        if self._at is not None and self._at[0] is at[0] and self._at[1] == at[1]:
+            return
+        self._at = at
+        self.expressions = self.expressions.with_constants(constants)
         p = self.expressions.parameter_values()
         for f in self.readings:
             if f is not None:
                 f.set_parameters(p)
-        self.run.begin(plan, values)
         rates = np.zeros((len(self.run.slopes), len(self.symbols)))
         rates[:, [j for j, s in enumerate(self.symbols) if s.id not in self._own]] = self.run.slopes
         first, second = (np.zeros((0, len(self.symbols))) if f is None else f.slopes for f in self.readings)

@@ -21,9 +21,10 @@ from ...symbolic.expr import KINDS, ZERO, Expr, as_expr, symbol
 from ...symbolic.graph import evaluate, substitute
 from ...systems.constraints import velocity_column
 from ...systems.inputs import Inputs
-from ...systems.sensitivity import Derived, derived, field, give
+from ...systems.sensitivity import Derived, derived, field, give, widened
 from ...systems.tree.linkage import Linked
 from ...systems.tree.projected import NativeSystem
+from ...systems.tree.redundancy import redundant_rows
 from ..start_values import independent_names
 
 if TYPE_CHECKING:
@@ -68,10 +69,18 @@ class Differentiable:
         #: Memories are states behind the others, constant within a step and renewed at its end; and so are inputs that sampled laws set.
         self.held = [m.symbol for m in system.model.memories.values()] + [system.model.inputs[n].symbol for n in inputs.controllers]
         self.renews = bool(system.model.memories)
+        #: The native functions that the rate has.
+        self.attached: NativeSystem | None = None
         self._native()
 
     def _native(self) -> None:
         self.native = NativeSystem(self.system.reference, self.inputs.initial, signals=self.inputs.signals, start=self.start)
+
+    def _goes_on_with(self, native: NativeSystem) -> bool:
+        """Whether native functions of an earlier run are those of this one."""
+        if not native.renewed():
+            return False
+        return not self.eq.rows or native._redundant == redundant_rows(self.system.reference, self.start)
 
     def stale(self, plan: Analysis) -> bool:
         """Whether the run has other signals than those that were put into the equations."""
@@ -88,20 +97,30 @@ class Differentiable:
         for f in (*self._functions, *self._events.values()):
             if f.p is not p:
                 f.set_parameters(p)
-        self._native()
-        self._attach()
+        if self.attached is None or not self._goes_on_with(self.native):
+            self._native()
+            self._attach()
+            self.attached = self.native
+            return
+        if self.inputs.initial.size:
+            self.native.u[: self.inputs.initial.size] = self.inputs.initial
+        self._slopes()
+
+    def _slopes(self) -> None:
+        """Takes the slopes of constants at the present parameters."""
+        self.slopes = self.rates.slopes
 
     def _attach(self) -> None:
         """Gives the rate the native functions of the run."""
-        if self.held:  # native right-hand sides read memories among the inputs
+        if self.held and self.attached is None:  # native right-hand sides read memories among the inputs
             self.record.value, kept = self.rates.map("value", self.u, 1)
             self.record.slot = 3
             self.keep += kept
             if self.renews:
                 give(self.record, self.renewal, "value", self.u, self.keep, "renew")
-        else:
+        elif not self.held:
             self.record.value = map_of(self.native.rhs, 3)
-        self.slopes = self.rates.slopes
+        self._slopes()
 
     @property
     def _functions(self) -> tuple[Derived, ...]:
@@ -210,6 +229,16 @@ class Differentiable:
         if self.renews:
             give(self.record, self.renewal, word, self.u, self.keep, f"renew_{word}")
 
+    def widen(self, wide: Field, lanes: int) -> list[Any]:
+        """Lets a rate be that of the run with pushes of several directions at once."""
+        of = {"push": self.rates, "renew_push": self.renewal if self.renews else None}
+        return self._widened(wide, lanes, of)
+
+    def _widened(self, wide: Field, lanes: int, of: Mapping[str, Derived | None]) -> list[Any]:
+        kept = widened(wide, self.record, lanes, of, self.u, {"change": 1 + self.record.n, "dlam": self.record.m})
+        wide.lanes = lanes
+        return kept
+
     # -- start ----------------------------------------------------------------------------------------------------
 
     def start_changes(self, wrt: Sequence[str], initial: Sequence[tuple[int, int]], by: np.ndarray, symbols: Sequence[Expr]) -> np.ndarray:
@@ -222,7 +251,9 @@ class Differentiable:
         acting = self.acting(self.start.t)
         if acting:
             x = np.concatenate([self.start.x, self.inputs.initial[self._held_places]])
-            return self.push_jump(acting, self.start.t, x, x, np.zeros(len(wrt)), found, by, symbols)
+            f = self._of_event("jump", acting, symbols)
+            changes, dc = np.column_stack([np.zeros(len(wrt)), found]), by @ self.wide_slopes(f, symbols).T
+            return np.array([f.push(np.array([self.start.t]), x, self.u[: len(self.eq.u)], d, c) for d, c in zip(changes, dc, strict=True)])
         return found
 
     def _first_memories(self, symbols: Sequence[Expr]) -> np.ndarray:
@@ -242,13 +273,12 @@ class Differentiable:
         bar, cbar = f.pull(np.array([t]), x, self.u[:nu], w)
         return np.atleast_1d(bar), np.atleast_1d(cbar)
 
-    def _wide(self, f: Derived, cbar: np.ndarray, symbols: Sequence[Expr]) -> np.ndarray:
-        """Weights of constants as those of all symbols."""
-        found = np.zeros(len(symbols))
-        places = {s.id: j for j, s in enumerate(symbols)}
-        by = cbar @ f.slopes if f.nc else np.zeros(len(f.linear.wrt))
-        for s, x in zip(f.linear.wrt, by, strict=True):
-            found[places[s.id]] = x
+    def wide_slopes(self, f: Derived, symbols: Sequence[Expr]) -> np.ndarray:
+        """Slopes of the constants of a function by all symbols."""
+        found = np.zeros((f.nc, len(symbols)))
+        if f.nc and f.linear.wrt:
+            places = {s.id: j for j, s in enumerate(symbols)}
+            found[:, [places[s.id] for s in f.linear.wrt]] = f.slopes
         return found
 
     def _of_event(self, word: str, event: str, symbols: Sequence[Expr]) -> Derived:
@@ -281,44 +311,13 @@ class Differentiable:
             return False
         return event in self.watched or not self.system.model.events[event].jump
 
-    def guard(self, event: str, t: float, x: np.ndarray, symbols: Sequence[Expr]) -> tuple[float, np.ndarray, np.ndarray]:
-        """∂g/∂t, ∂g/∂x and ∂g/∂p of an event."""
-        f = self._of_event("guard", event, symbols)
-        bar, cbar = self._pulled(f, t, x, np.ones(1))
-        return float(bar[0]), bar[1:], self._wide(f, cbar, symbols)
+    def guard(self, event: str, symbols: Sequence[Expr]) -> Derived:
+        """The guard of an event."""
+        return self._of_event("guard", event, symbols)
 
-    def push_jump(
-        self,
-        event: str,
-        t: float,
-        x: np.ndarray,
-        after: np.ndarray,
-        dt: np.ndarray,
-        dx: np.ndarray,
-        by: np.ndarray,
-        symbols: Sequence[Expr],
-    ) -> np.ndarray:
-        """Changes after an event from those before it."""
-        if not self.renews and self._only_restarts(event):
-            return dx
-        rows = [self._jump_row(event, t, x, i, symbols) for i in range(len(after))]
-        Jt, Jx, Jp = (np.array(part) for part in zip(*rows, strict=True))
-        return np.outer(dt, Jt) + dx @ Jx.T + by @ Jp.T
-
-    def pull_jump(
-        self, event: str, t: float, x: np.ndarray, after: np.ndarray, xbar: np.ndarray, symbols: Sequence[Expr]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Weights before an event of state, time and symbols from those after it."""
-        if not self.renews and self._only_restarts(event):
-            return xbar, np.zeros(len(xbar)), np.zeros((len(xbar), len(symbols)))
-        rows = [self._jump_row(event, t, x, i, symbols) for i in range(len(after))]
-        Jt, Jx, Jp = (np.array(part) for part in zip(*rows, strict=True))
-        return xbar @ Jx, xbar @ Jt, xbar @ Jp
-
-    def _jump_row(self, event: str, t: float, x: np.ndarray, i: int, symbols: Sequence[Expr]) -> tuple[float, np.ndarray, np.ndarray]:
-        f = self._of_event("jump", event, symbols)
-        bar, cbar = self._pulled(f, t, x, np.eye(len(f.linear.outputs))[i])
-        return float(bar[0]), bar[1:], self._wide(f, cbar, symbols)
+    def jump(self, event: str, symbols: Sequence[Expr]) -> Derived | None:
+        """The state after an event, where it is another."""
+        return None if not self.renews and self._only_restarts(event) else self._of_event("jump", event, symbols)
 
 
 class Constrained(Differentiable):
@@ -346,9 +345,12 @@ class Constrained(Differentiable):
 
     def _attach(self) -> None:
         self.record.value = map_of(self.native.rhs, 3)
-        self.linked.attach(self.native, self.record, self.u, self.keep)
+        self.linked.attach(self.native, self.record, self.u)
         for word in self._needed:
             self.linked.need(word)
+        self._slopes()
+
+    def _slopes(self) -> None:
         self.slopes = self.linked.motion.slopes
 
     @cached_property
@@ -361,6 +363,12 @@ class Constrained(Differentiable):
             super().need(word)
         self._needed.add(word)
         self.linked.need(word)
+
+    def widen(self, wide: Field, lanes: int) -> list[Any]:
+        """The same with constraints."""
+        kept = self._widened(wide, lanes, {} if self.eq.rows else {"push": self.rates})
+        self.linked.widen(wide)
+        return kept
 
     def start_changes(self, wrt: Sequence[str], initial: Sequence[tuple[int, int]], by: np.ndarray, symbols: Sequence[Expr]) -> np.ndarray:
         """Independent coordinates and velocities are as they are given; dependent ones follow by closing the loops."""
@@ -376,7 +384,7 @@ class Constrained(Differentiable):
         nq, nv, c = s.nq, s.nv, self.linked.closure
         rows = [self._pulled(c, t, x, w) for w in np.eye(len(c.linear.outputs))]
         slopes = np.array([bar[1:] for bar, _ in rows])
-        by_p = np.array([self._wide(c, cbar, symbols) for _, cbar in rows])
+        by_p = np.array([cbar for _, cbar in rows]).reshape(len(rows), c.nc) @ self.wide_slopes(c, symbols)
         chosen = [velocity_column(s, n) for n in independent_names(s, self.start)]
         dependent = [j for j in range(nv) if j not in chosen]
         drive = by_p @ by.T  # how the constraints move with the variables alone

@@ -4,8 +4,7 @@
 adjoint solves are those of Bestle and Eberhard (W. Schiehlen, *Symbolic Computations in Multibody Systems*, eqs. 48–53) for the steps of the
 method instead of the differential equations, so that both methods agree to rounding, with each other and with the run.
 
-An event ends a leg of steps at an instant τ with g(τ, x(τ)) = 0.  Since the last step of a leg and the first of the next have τ as an end,
-dτ = −(g_x δx + g_p δp)/(g_t + g_x ∂x/∂τ) is all that is needed: saltation, also where nothing jumps but the rates.
+All that follows a run is one native walk along its pieces, over the events between them (:mod:`jourdain.solvers.sensitivity.path`).
 """
 
 from __future__ import annotations
@@ -14,17 +13,14 @@ import itertools
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError, SolverError
 from ...results.solution import Solution
-from ...solvers.ode.frame import EPS
-from ...solvers.ode.guards import APPROACH
 from ...solvers.sensitivity.implicit import NOT_FOUND
-from ...solvers.sensitivity.walk import AT_END, INSIDE, Leg, backwards, forwards
+from ...solvers.sensitivity.path import AT_REST, Path, backwards, forwards
 from ...symbolic.expr import brief
 from ...systems.run import SimulationError
 from .blocks import Blocks, run_within
@@ -33,6 +29,7 @@ from .prepared import compiled_for
 from .primitives import Primitive, locate
 from .runs import NotCarried
 from .switches import Switch
+from .walks import Piece, apart, placed, side_by_side
 
 if TYPE_CHECKING:
     from ..criteria import Criterion
@@ -44,25 +41,14 @@ GROWTH = 1e8
 FAR = 1e-2
 #: A guard that crosses zero slower than this part of what its terms could do is called grazing.
 GRAZING = 1e-6
+#: A jump that leaves constraints by less than this keeps them.
+CLOSED = 1e-7
 #: Events nearer to each other than this part of the run happen at once: rounding decides which of them comes first.
 AT_ONCE = 1e-9
 
 
 class GradientWarning(UserWarning):
     """A derivative that should not be trusted without a look: grazing events, growth, switches."""
-
-
-@dataclass(eq=False)
-class Piece:
-    """Steps without an event inside, and the event at their end."""
-
-    first: int
-    last: int
-    event: str | None = None
-    #: State after the event, where the next piece begins.
-    after: np.ndarray | None = None
-    #: What happens at the same instant besides.
-    others: tuple[str, ...] = ()
 
 
 class Simulated:
@@ -86,8 +72,7 @@ class Simulated:
         self.code = compiled_for(plan, given, self.solution, values, criteria, self.wrt)
         self.system = given.reference
         self.code.begin(plan, values, criteria)
-        self.run, self.leg, self.symbols = self.code.run, self.code.leg, self.code.symbols
-        self.rate = self.code.leg.field
+        self.run, self.walks, self.symbols = self.code.run, self.code.walks, self.code.symbols
         self.columns, self.initial = self.code.columns, self.code.initial
         self.rate_slopes, self.integrand_slopes, self.value_slopes = self.code.slopes
         self.primitives = self.code.primitives
@@ -121,7 +106,7 @@ class Simulated:
                 raise NotCarried(f"{head} a law that jumps must be met by steps of a run that has all of them; give more memory=")
 
         blocks.look = look if self.wrt else None
-        self.t, self.x, self.terminal = blocks.t, np.zeros((0, self.rate.n)), False
+        self.t, self.x, self.terminal = blocks.t, np.zeros((0, self.walks.field.n)), False
         self.span = float(self.t[0]), float(self.t[-1])
         for item in self.primitives.items:
             if item.value >= 0 and item.criterion.kind in ("largest", "smallest"):
@@ -136,13 +121,14 @@ class Simulated:
     def _replay(self, told: bool) -> None:
         """States at the instants of the run, found anew: implicit stages to rounding, and those of other coordinates or methods by the steps of this one."""
         if self.run.scheme.implicit:
-            self.code.need("push")
+            self.walks.need("push")
         before = self.x.copy()
-        self.leg.anew = 1
+        leg = self.walks.path.leg
+        leg.anew = 1
         try:
             self.found()
         finally:
-            self.leg.anew = 0
+            leg.anew = 0
         if self.run.own or not told:
             return
         gap = float(
@@ -160,8 +146,12 @@ class Simulated:
         """Times and states of all steps."""
         s = self.system
         self.t = np.array(solution.t, dtype=float)
-        names = [*s.coordinate_names, *s.velocity_names, *s.model.states, *(x.name for x in self.run.held)]
-        self.x = np.column_stack([np.asarray(solution[n], dtype=float) for n in names])
+        rows = solution.states
+        if rows is None:
+            rows = np.column_stack(
+                [np.asarray(solution[n], dtype=float) for n in (*s.coordinate_names, *s.velocity_names, *s.model.states)]
+            )
+        self.x = np.column_stack([rows, *(np.asarray(solution[x.name], dtype=float) for x in self.run.held)])
         if self.run.inputs.controllers:
             self._between_samples()
 
@@ -200,8 +190,9 @@ class Simulated:
         """What happened when: events of the model, those that make something jump first, and then switches."""
         found: dict[float, list[str]] = {}
         known = self.system.model.events
-        for e in list(self.solution.events) if known else []:
-            found.setdefault(e.t, []).append(e.name)
+        events = self.solution.events
+        for t, name in zip(events.t.tolist(), events.names, strict=True) if known else ():
+            found.setdefault(t, []).append(name)
         for names in found.values():
             names.sort(key=lambda n: not known[n].jump)
         for t, k in self.solution.metadata.get("watched", ()):
@@ -220,7 +211,7 @@ class Simulated:
         solution, s = self.solution, self.system
         jumps = np.flatnonzero(np.diff(self.t) == 0).tolist()
         self.terminal = solution.metadata["status"] == "event"
-        last = list(solution.events)[-1].name if self.terminal else None
+        last = solution.events.names[-1] if self.terminal else None
         happened = self._at_instants()
         self.pieces = []
         first = 0
@@ -229,10 +220,8 @@ class Simulated:
             acting = [n for n in names if self.run.timed(n) or (n not in self.run.watched and s.model.events[n].jump)]
             if len(acting) > 1 or not (names or (i == first and self.pieces)):
                 raise self._apart(names, self.t[i])
-            if i == first:  # what follows an event at the same instant without anything that jumps
-                self.pieces[-1].after = self.x[i + 1]
-            else:
-                self.pieces.append(Piece(first, i, names[0], self.x[i + 1], tuple(names[1:])))
+            if i > first:  # else it follows an event at the same instant without anything that jumps
+                self.pieces.append(Piece(first, i, names[0], True, tuple(names[1:])))
                 if names[0] in self.run.watched:
                     self.switches.append(Switch(float(self.t[i]), brief(self.run.watched[names[0]])))
             first = i + 1
@@ -240,30 +229,34 @@ class Simulated:
             if t < self.t[-1]:
                 raise self._apart(names, t)
         self.pieces.append(Piece(first, len(self.t) - 1, last))
+        self._look_at_jumps()
         self.span = float(self.t[0]), float(self.t[-1])
         self._place_points()
+
+    def _look_at_jumps(self) -> None:
+        """Refuses jumps after which the run has closed constraints again: what that does to other states than this one is not carried."""
+        if not self.run.eq.rows or not self.wrt:
+            return
+        for piece in self.pieces:
+            f = self.run.jump(piece.event, self.symbols) if piece.event is not None and piece.goes_on else None
+            if f is None:
+                continue
+            after = self.x[piece.last + 1]
+            gap = np.abs(f.value(self.t[piece.last : piece.last + 1], self.x[piece.last], self.run.u[: len(self.run.eq.u)]) - after)
+            if gap.max() > CLOSED * max(1.0, float(np.abs(after).max())):
+                raise NotCarried(
+                    f"gradient of '{self.system.model.name}': the jump of event '{piece.event}' leaves the constraints, which the run closes again by an impulse; that "
+                    "is not carried: let the jump set all velocities as the constraints demand, or use method='differences'"
+                )
 
     def _apart(self, names: Sequence[str], t: float) -> NotCarried:
         told = f"events of one instant cannot be told apart ({', '.join(names) or 'a restart without one'} at t = {t:.9g} s)"
         return NotCarried(f"gradient of '{self.system.model.name}': {told}; let one event do what several do")
 
     def _place_points(self) -> None:
-        """The steps in which values are read; an instant at the end of a piece belongs to it."""
-        self.points: list[list[tuple[int, int, float, int, int]]] = []
-        wanted = [(t, i, k) for i, item in enumerate(self.primitives.items) for k, t in enumerate(item.times)]
-        left = sorted(wanted)
-        for piece in self.pieces:
-            last = piece is self.pieces[-1]
-            here = [w for w in left if w[0] <= self.t[piece.last] or last]
-            left = left[len(here) :]
-            rows = []
-            for t, i, k in here:
-                step = int(
-                    np.clip(np.searchsorted(self.t[piece.first : piece.last + 1], t, side="left") - 1, 0, piece.last - piece.first - 1)
-                )
-                kind = AT_END if t == self.t[piece.first + step + 1] else INSIDE
-                rows.append((step, kind, float(t), i, k))
-            self.points.append(sorted(rows))
+        """The steps in which values are read."""
+        self.points = placed(self.t, self.pieces, [item.times for item in self.primitives.items])
+        self.walks.lay(self.pieces, self.points, self.t, self.symbols)
         self._look_at_corners()
 
     def _look_at_corners(self) -> None:
@@ -285,63 +278,51 @@ class Simulated:
     def _told(self, event: str) -> str:
         return f"a zero of {brief(self.run.watched[event])}" if event in self.run.watched else f"'{event}'"
 
-    def _leg(self, index: int, directions: int = 0, criteria: int = 0, only_last: bool = False) -> Leg:
-        """The record of a piece, with room for what is carried."""
-        piece, leg, n = self.pieces[index], self.leg, self.rate.n
-        first = piece.last - 1 if only_last else piece.first
-        rows = [p for p in self.points[index] if not only_last or (p[0] == piece.last - piece.first - 1 and p[1] == AT_END)]
-        shift = first - piece.first
-        x = self.x[first : piece.last + 1] if self.blocks is None else self.blocks.states(index)
-        leg.count, leg.t, leg.x = piece.last - first, self.t[first : piece.last + 1], x
-        leg.margin, leg.renews = 0.0, int(piece.event is None)
-        if piece.event is not None and not self.run.timed(piece.event):
-            t, width = self.t[piece.last], self.t[piece.last] - self.t[piece.last - 1]
-            leg.margin = min(max(APPROACH * width, 8.0 * EPS * abs(t)), 0.5 * width)
-        leg.point_step = np.array([p[0] - shift for p in rows], dtype=np.int64)
-        leg.point_kind = np.array([p[1] for p in rows], dtype=np.int64)
-        leg.point_t = np.array([p[2] for p in rows], dtype=float)
-        count, integrals = leg.values.count, leg.integrands.count
-        leg.point_y = np.zeros((len(rows), max(1, count)))
-        leg.total = np.zeros(max(1, integrals))
-        leg.directions, leg.criteria = directions, criteria
-        d = max(1, directions)
-        leg.dta, leg.dtb, leg.dx = np.zeros(d), np.zeros(d), np.zeros((d, n))
-        leg.dc, leg.dr, leg.dv = (np.zeros((d, max(1, c))) for c in (leg.field.nc, leg.integrands.nc, leg.values.nc))
-        leg.dtotal, leg.point_dy = np.zeros((d, max(1, integrals))), np.zeros((len(rows), max(1, d * count)))
-        r = max(1, criteria)
-        leg.xbar, leg.weights, leg.tabar, leg.tbbar = np.zeros((r, n)), np.zeros((r, max(1, integrals))), np.zeros(r), np.zeros(r)
-        leg.point_weights = np.zeros((len(rows), max(1, r * count)))
-        leg.cbar, leg.rbar, leg.vbar = (np.zeros((r, max(1, c))) for c in (leg.field.nc, leg.integrands.nc, leg.values.nc))
-        self._rows = rows
-        return leg
+    def _walk(self, path: Path, kernel: Any, back: bool = False) -> None:
+        """One walk along all pieces, or block by block."""
+        if self.blocks is None:
+            self.walks.put(path, self.t, self.x)
+            self._looked_at(path, kernel.call(path.address))
+            return
+        for i in range(len(self.pieces))[:: -1 if back else 1]:
+            piece = self.pieces[i]
+            self.walks.put(path, self.t[piece.first : piece.last + 1], self.blocks.states(i), i)
+            self._looked_at(path, kernel.call(path.address))
 
-    def _walk(self, kernel: Any) -> None:
-        status = kernel.call(self.leg.address)
+    def _looked_at(self, path: Path, status: int) -> None:
+        head = f"gradient of '{self.system.model.name}':"
         if status == NOT_FOUND:
             raise NotCarried(
-                f"gradient of '{self.system.model.name}': the stages of a step of '{self.run.method}' cannot be found at the instants of the run; use "
+                f"{head} the stages of a step of '{self.run.method}' cannot be found at the instants of the run; use "
                 "smaller steps (max_step=), or method='differences'"
             )
+        if status == AT_REST:
+            piece = self.pieces[path.begin]
+            raise InputError(
+                f"{head} the guard of event '{piece.event}' touches zero at t = {self.t[piece.last]:.9g} s without crossing it: "
+                "the time of the event has no derivative there"
+            )
         if status != 0:
-            raise SolverError(f"gradient of '{self.system.model.name}': the equations returned status {status} on the way along the steps")
+            raise SolverError(f"{head} the equations returned status {status} on the way along the steps")
 
     # -- values ---------------------------------------------------------------------------------------------------
 
     def found(self) -> tuple[np.ndarray, list[np.ndarray]]:
         """Integrals and values at instants, by a walk without directions."""
-        total = np.zeros(max(1, self.leg.integrands.count))
-        values = [np.zeros(len(item.times)) for item in self.primitives.items]
-        for index in range(len(self.pieces)):
-            leg = self._leg(index)
-            leg.total[:] = total
-            self._walk(forwards)
-            total = leg.total.copy()
-            self._note_values(leg, values)
-        return total, values
+        path = self.walks.path
+        self.walks.begin(path)
+        self._walk(path, forwards)
+        return path.leg.total.copy(), self._values(path)
 
-    def _note_values(self, leg: Leg, values: list[np.ndarray]) -> None:
-        for row, (_, _, _, i, k) in enumerate(self._rows):
-            values[i][k] = leg.point_y[row, self.primitives.items[i].value]
+    def _values(self, path: Path) -> list[np.ndarray]:
+        """Values at the instants of all criteria."""
+        y, points = path.leg.point_y, self.points
+        values = [np.zeros(len(item.times)) for item in self.primitives.items]
+        for i, item in enumerate(self.primitives.items):
+            if len(item.times):
+                rows = points.item == i
+                values[i][points.number[rows]] = y[rows, item.value]
+        return values
 
     def results(self, total: np.ndarray, values: list[np.ndarray]) -> dict[str, float]:
         """The criteria."""
@@ -374,44 +355,21 @@ class Simulated:
 
     def forward(self) -> tuple[dict[str, float], np.ndarray]:
         """Values and derivatives, a change for every variable carried along."""
-        self.code.need("push")
-        d, items = len(self.wrt), self.primitives.items
-        dx, dtau = self.run.start_changes(self.wrt, self.initial, self._symbol_changes(), self.symbols), np.zeros(d)
-        total, dtotal = np.zeros(max(1, self.leg.integrands.count)), np.zeros((d, max(1, self.leg.integrands.count)))
-        values = [np.zeros(len(item.times)) for item in items]
-        dvalues = [np.zeros((len(item.times), d)) for item in items]
-        times: dict[int, np.ndarray] = {}
-        by = self._symbol_changes()
-        for index, piece in enumerate(self.pieces):
-            moving = piece.event is not None and not self.run.timed(piece.event)
-            slopes = self._end_slopes(index) if moving else None
-            leg = self._leg(index, d)
-            leg.dta[:], leg.dx[:], leg.total[:], leg.dtotal[:] = dtau, dx, total, dtotal
-            for changes, table in ((leg.dc, self.rate_slopes), (leg.dr, self.integrand_slopes), (leg.dv, self.value_slopes)):
-                changes[:, : len(table)] = by @ table.T
-            self._walk(forwards)
-            dx, total, dtotal = leg.dx.copy(), leg.total.copy(), leg.dtotal.copy()
-            self._note_values(leg, values)
-            count = leg.values.count
-            for row, (_, _, _, i, k) in enumerate(self._rows):
-                dvalues[i][k] = leg.point_dy[row].reshape(-1, count)[:, items[i].value]
-            dtau = np.zeros(d)
-            if piece.event is not None and slopes is not None:
-                rows = self._rows
-                gt, gx, gp = self.run.guard(piece.event, self.t[piece.last], self.x[piece.last], self.symbols)
-                speed = gt + gx @ slopes.x
-                self._look_at(piece, speed, gt, gx, slopes.x)
-                dtau = -(dx @ gx + by @ gp) / speed
-                dx += np.outer(dtau, slopes.x)
-                dtotal += np.outer(dtau, slopes.total)
-                for step, kind, _, i, k in rows:
-                    if kind == AT_END and step == piece.last - piece.first - 1:
-                        dvalues[i][k] += dtau * slopes.values[items[i].value]
-                times[index] = dtau.copy()
-            if piece.event is not None:
-                if piece.after is not None:
-                    dx = self.run.push_jump(piece.event, self.t[piece.last], self.x[piece.last], piece.after, dtau, dx, by, self.symbols)
-        T, dT = self.span[1] - self.span[0], dtau if self.terminal else np.zeros(d)
+        self.walks.need("push")
+        d, items, by = len(self.wrt), self.primitives.items, self._symbol_changes()
+        path = self.walks.begin_forwards(d)
+        leg = path.leg
+        lanes = leg.field.lanes
+        tables = (self.rate_slopes, self.integrand_slopes, self.value_slopes)
+        changes = [self.run.start_changes(self.wrt, self.initial, by, self.symbols), *(by @ table.T for table in tables)]
+        for array, given in zip((leg.dx, leg.dc, leg.dr, leg.dv), changes, strict=True):
+            array[:, : given.shape[1] * lanes] = side_by_side(given, lanes)
+        path.de[:d, : len(self.walks.slopes)] = by @ self.walks.slopes.T
+        self._walk(path, forwards)
+        self._look_at_guards(path)
+        total, dtotal = leg.total.copy(), apart(leg.dtotal, lanes, d)
+        values, dvalues = self._values(path), self._changed_values(path, d)
+        T, dT = self.span[1] - self.span[0], path.dtimes[-1, :d] if self.terminal else np.zeros(d)
         #: Values at instants with their derivatives, an entry a criterion: residuals of fits are made of these.
         self.sampled = values, dvalues
         matrix = np.zeros((len(items), d))
@@ -421,10 +379,22 @@ class Simulated:
             matrix[i] = bt * dT + bv @ dvalues[i] + (bi * dtotal[:, k] if k >= 0 else 0.0)
             at = self._piece_of(item)
             if at is not None:
-                matrix[i] += times[at]
+                matrix[i] += path.dtimes[at, :d]
         found = self.results(total, values)
         self._tell_norms(found)
         return found, matrix
+
+    def _changed_values(self, path: Path, d: int) -> list[np.ndarray]:
+        """Changes of the values at the instants of all criteria (instants × directions)."""
+        leg, points, found = path.leg, self.points, []
+        dy = leg.point_dy.reshape(len(points.t), leg.groups, leg.values.count, leg.field.lanes) if len(points.t) else leg.point_dy
+        for i, item in enumerate(self.primitives.items):
+            rows = points.item == i
+            changes = np.zeros((len(item.times), d))
+            if len(changes):
+                changes[points.number[rows]] = dy[rows, :, item.value].reshape(len(changes), -1)[:, :d]
+            found.append(changes)
+        return found
 
     def _symbol_changes(self) -> np.ndarray:
         """Which symbol each variable changes (variables × symbols)."""
@@ -433,29 +403,13 @@ class Simulated:
             found[j, k] = 1.0
         return found
 
-    def _end_slopes(self, index: int) -> EndSlopes:
-        """How state, integrals and values at the end of a piece change with its last instant."""
-        self.code.need("push")
-        leg = self._leg(index, 1, only_last=True)
-        leg.dtb[0] = 1.0
-        self._walk(forwards)
-        count = max(1, leg.values.count)
-        values = leg.point_dy[0][:count].copy() if len(self._rows) else np.zeros(count)
-        return EndSlopes(leg.dx[0].copy(), leg.dtotal[0].copy(), values)
-
-    def _look_at(self, piece: Piece, speed: float, gt: float, gx: np.ndarray, rate: np.ndarray) -> None:
-        """Tells of events that graze, and refuses those whose guards do not move."""
-        scale = abs(gt) + float(np.abs(gx) @ np.abs(rate))
-        t = self.t[piece.last]
-        if not abs(speed) > 1e-13 * scale:
-            raise InputError(
-                f"gradient of '{self.system.model.name}': the guard of event '{piece.event}' touches zero at t = {t:.9g} s without crossing it: "
-                "the time of the event has no derivative there"
-            )
-        if abs(speed) < GRAZING * scale:
+    def _look_at_guards(self, path: Path) -> None:
+        """Tells of events that graze."""
+        for i in np.flatnonzero(np.abs(path.speed) < GRAZING * path.scale).tolist():
+            piece = self.pieces[i]
             warnings.warn(
-                f"gradient of '{self.system.model.name}': event '{piece.event}' at t = {t:.9g} s grazes (its guard moves at {speed:.2g}, its terms at "
-                f"{scale:.2g}): derivatives beyond it are large and hold in a small neighbourhood only",
+                f"gradient of '{self.system.model.name}': event '{piece.event}' at t = {self.t[piece.last]:.9g} s grazes (its guard moves at "
+                f"{path.speed[i]:.2g}, its terms at {path.scale[i]:.2g}): derivatives beyond it are large and hold in a small neighbourhood only",
                 GradientWarning,
                 stacklevel=5,
             )
@@ -464,62 +418,41 @@ class Simulated:
 
     def adjoint(self) -> tuple[dict[str, float], np.ndarray]:
         """Values and derivatives, weights of every criterion walked back."""
-        self.code.need("pull")
-        items, r, n = self.primitives.items, len(self.criteria), self.rate.n
+        self.walks.need("pull")
+        if any(piece.event is not None for piece in self.pieces):
+            self.walks.need("push")
+        items, r = self.primitives.items, len(self.criteria)
         T = self.span[1] - self.span[0]
         scaled = not self.terminal and all(item.integrand >= 0 or not item.needs_values for item in items)
         known = None if scaled or not any(i.needs_values or (self.terminal and i.criterion.kind == "mean") for i in items) else self.found()
         weights, point_weights, bt = self._seeds(known, T)
-        xbar, tau = np.zeros((r, n)), bt if self.terminal else np.zeros(r)
-        total = np.zeros(max(1, self.leg.integrands.count))
-        values = [np.zeros(len(item.times)) for item in items]
-        pbar = np.zeros((r, len(self.symbols)))
-        bars: tuple[np.ndarray, ...] | None = None
-        largest = np.zeros((r, n))
-        for index in range(len(self.pieces) - 1, -1, -1):
-            piece = self.pieces[index]
-            if piece.event is not None:
-                if piece.after is not None:
-                    xbar, more, by_p = self.run.pull_jump(
-                        piece.event, self.t[piece.last], self.x[piece.last], piece.after, xbar, self.symbols
-                    )
-                    tau = tau + more
-                    pbar += by_p
-            if piece.event is not None and not self.run.timed(piece.event):
-                tau = tau + self._time_weights(index)
-                slopes = self._end_slopes(index)
-                gt, gx, gp = self.run.guard(piece.event, self.t[piece.last], self.x[piece.last], self.symbols)
-                speed = gt + gx @ slopes.x
-                self._look_at(piece, speed, gt, gx, slopes.x)
-                direct = tau + xbar @ slopes.x + weights @ slopes.total + self._end_values(index, point_weights) @ slopes.values
-                rho = direct / speed
-                xbar = xbar - np.outer(rho, gx)
-                pbar -= np.outer(rho, gp)
-            leg = self._leg(index, 0, r)
-            leg.xbar[:], leg.weights[:], leg.total[:] = xbar, weights, total
-            if bars is not None:
-                leg.cbar[:], leg.rbar[:], leg.vbar[:] = bars
-            count = leg.values.count
-            for row, (_, _, _, i, k) in enumerate(self._rows):
-                leg.point_weights[row, i * count + items[i].value] = point_weights[i][k]
-            leg.largest = np.zeros((r, n))
-            self._walk(backwards)
-            largest = np.maximum(largest, leg.largest)
-            xbar, tau = leg.xbar.copy(), leg.tabar.copy()
-            total, bars = leg.total.copy(), (leg.cbar.copy(), leg.rbar.copy(), leg.vbar.copy())
-            self._note_values(leg, values)
-        assert bars is not None
-        for bar, table in zip(bars, (self.rate_slopes, self.integrand_slopes, self.value_slopes), strict=True):
+        path = self.walks.begin_back(r)
+        leg = path.leg
+        leg.weights[:] = weights
+        if self.terminal:
+            path.tau[:] = bt
+        for i, item in enumerate(items):
+            at = self._piece_of(item)
+            if at is not None:
+                path.time_weights[at, i] = 1.0
+            if len(item.times):
+                rows = self.points.item == i
+                leg.point_weights[rows, i * leg.values.count + item.value] = point_weights[i][self.points.number[rows]]
+        self._walk(path, backwards, back=True)
+        self._look_at_guards(path)
+        pbar = path.ebar[:, : len(self.walks.slopes)] @ self.walks.slopes
+        for bar, table in zip((leg.cbar, leg.rbar, leg.vbar), self.code.slopes, strict=True):
             pbar += bar[:, : len(table)] @ table
         matrix = np.zeros((r, len(self.wrt)))
         matrix[:, self.columns] = pbar
-        matrix += xbar @ self.run.start_changes(self.wrt, self.initial, self._symbol_changes(), self.symbols).T
+        matrix += leg.xbar @ self.run.start_changes(self.wrt, self.initial, self._symbol_changes(), self.symbols).T
+        total, values = leg.total.copy(), self._values(path)
         if scaled:  # functions of one integral: their slope is known now
             for i, item in enumerate(items):
                 if item.integrand >= 0:
                     matrix[i] *= item.slopes(float(total[item.integrand]), values[i], T)[0]
         found = self.results(total, values)
-        self._look_at_growth(largest, found)
+        self._look_at_growth(leg.largest, found)
         self._tell_norms(found)
         return found, matrix
 
@@ -551,7 +484,7 @@ class Simulated:
     def _seeds(self, known: Any, T: float) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
         """Weights of integrals, of values at instants and of the duration, a row a criterion."""
         items = self.primitives.items
-        weights = np.zeros((len(items), max(1, self.leg.integrands.count)))
+        weights = np.zeros((len(items), max(1, self.walks.path.leg.integrands.count)))
         by_time, points = np.zeros(len(items)), []
         for i, item in enumerate(items):
             k = item.integrand
@@ -567,28 +500,6 @@ class Simulated:
                 weights[i, k] = bi
             points.append(bv)
         return weights, points, by_time
-
-    def _time_weights(self, index: int) -> np.ndarray:
-        """Weights of the time at the end of a piece."""
-        return np.array([float(self._piece_of(item) == index) for item in self.primitives.items])
-
-    def _end_values(self, index: int, point_weights: list[np.ndarray]) -> np.ndarray:
-        """Weights of the values that are read at the end of a piece (criteria × values)."""
-        piece, count = self.pieces[index], max(1, self.leg.values.count)
-        found = np.zeros((len(self.criteria), count))
-        for step, kind, _, i, k in self.points[index]:
-            if kind == AT_END and step == piece.last - piece.first - 1:
-                found[i, self.primitives.items[i].value] += point_weights[i][k]
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class EndSlopes:
-    """∂/∂τ of state, integrals and values at the end of a piece."""
-
-    x: np.ndarray
-    total: np.ndarray
-    values: np.ndarray
 
 
 __all__ = ["GradientWarning", "NotCarried", "Simulated"]

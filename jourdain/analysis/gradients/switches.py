@@ -97,12 +97,15 @@ class Surfaces:
         if self.run.renews:
             return self._bending(t, x)
         g = self.read(t, x)
-        sides = np.sign(np.where(np.abs(g) > 1e-9 * np.abs(g).max(axis=0), g, 0.0))
-        piece = np.concatenate([[0], np.cumsum(np.diff(t) == 0)])
+        low, high = g.min(axis=0), g.max(axis=0)
+        far = 1e-9 * np.maximum(np.abs(low), np.abs(high))
+        both = np.flatnonzero((low < -far) & (high > far)).tolist()
+        piece = np.concatenate([[0], np.cumsum(np.diff(t) == 0)]) if both else np.zeros(0)
         crossings: list[tuple[int, int, int]] = []
-        for j in range(len(self.items)):
-            sure = np.flatnonzero(sides[:, j])
-            changed = (sides[sure[:-1], j] != sides[sure[1:], j]) & (piece[sure[:-1]] == piece[sure[1:]])
+        for j in both:
+            positive = g[:, j] > 0.0
+            sure = np.flatnonzero(np.abs(g[:, j]) > far[j])
+            changed = (positive[sure[:-1]] != positive[sure[1:]]) & (piece[sure[:-1]] == piece[sure[1:]])
             pairs = zip(sure[:-1][changed].tolist(), sure[1:][changed].tolist(), strict=True)
             crossings += [(j, low, high) for low, high in list(pairs)[:MOST]]
         return self._jumps(np.array(crossings), t, x) if crossings else []

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...native.call import address as at
 from ...native.call import call, doubles, words
-from ...native.kernel import jit, kernel
+from ...native.kernel import hot, jit, kernel
 from ...native.record import Address, Floats, Integers, Record
 from ..constraints.accelerations import Constrained, constrained_solution
 from ..linear.dense import cholesky, cholesky_solve, lu_full
@@ -44,7 +44,12 @@ class Linkage(Record):
     columns: Integers
     gram: Floats
     small: Floats
+    #: Directions that stand side by side in pushes.
+    lanes: int
+    #: Where rates at the point stand, if they are known.
+    known: Integers
     y: Floats  # changes, or weights, of (r, e, q̇, ż) or of (h, w)
+    row: Floats  # of one direction
     change: Floats
     bar: Floats
     cbar: Floats
@@ -121,7 +126,11 @@ def _motion(s: Linkage, t: int, x: int) -> Any:
     plan = s.system.elimination.plan
     status = _terms(s, t, x)
     rank = 0
-    if status == 0:
+    if s.known[0] != 0:
+        rates = doubles(s.known[0], plan.nq + plan.nv)
+        for i in range(plan.nv):
+            s.a[i] = rates[plan.nq + i]
+    elif status == 0:
         status = _solve(s, s.system.descriptor.f, s.g, s.a)
     if status == 0:
         rank = _factor_rows(s, plan.m)
@@ -147,12 +156,25 @@ def balance(address: int) -> int:
     return status
 
 
+@hot
+def _lane(of: Any, first: int, count: int, lanes: int, k: int, factor: float, out: Any) -> None:
+    """One direction of those that stand side by side, times a factor."""
+    for i in range(count):
+        out[i] = factor * of[(first + i) * lanes + k]
+
+
+@hot
+def _into_lane(of: Any, count: int, lanes: int, k: int, out: Any, first: int) -> None:
+    for i in range(count):
+        out[(first + i) * lanes + k] = of[i]
+
+
 @kernel
 def push(address: int) -> int:
     """df for changes (dt, dx) and dc: slots (t, x, u, d, dc, df), linkage; the changes of λ go to ``dlam``."""
     slots = words(address, 7)
     s = Linkage.at(slots[6])
-    plan, y, args = s.system.elimination.plan, s.y, s.motion_push.args
+    plan, y, args, lanes = s.system.elimination.plan, s.y, s.motion_push.args, s.lanes
     n, m, nq, nz = plan.nv, plan.m, plan.nq, plan.nz
     status, rank = _motion(s, slots[0], slots[1])
     if status != 0:
@@ -160,20 +182,19 @@ def push(address: int) -> int:
     _at(args, slots[0], slots[1], s)
     args[5], args[6], args[7] = slots[3], slots[4], at(y)
     status = call(s.motion_push.function, args)
-    if status != 0:
-        return status
-    out = doubles(slots[5], nq + n + nz)
-    for i in range(n + m):
-        y[i] = -y[i]
-    status = _solve(s, y[:n], y[n : n + m], s.mu)
-    _excess(s, s.mu, y[:n], 1.0, s.right)
-    _balanced(s, rank, m, s.right, doubles(s.dlam, m))
-    for i in range(nq):
-        out[i] = y[n + m + i]
-    for i in range(n):
-        out[nq + i] = s.mu[i]
-    for i in range(nz):
-        out[nq + n + i] = y[n + m + nq + i]
+    out, dlam, row = doubles(slots[5], (nq + n + nz) * lanes), doubles(s.dlam, m * lanes), s.row
+    for k in range(lanes):
+        if status == 0:
+            _lane(y, 0, n + m, lanes, k, -1.0, row)
+            status = _solve(s, row[:n], row[n : n + m], s.mu)
+            _excess(s, s.mu, row[:n], 1.0, s.right)
+            _balanced(s, rank, m, s.right, s.nu)
+            _into_lane(s.nu, m, lanes, k, dlam, 0)
+            _into_lane(s.mu, n, lanes, k, out, nq)
+    for i in range(nq * lanes):
+        out[i] = y[(n + m) * lanes + i]
+    for i in range(nz * lanes):
+        out[(nq + n) * lanes + i] = y[(n + m + nq) * lanes + i]
     return status
 
 
@@ -327,14 +348,17 @@ def push_projection(address: int) -> int:
     """Changes of the projected state: slots (t, x, u, (dt, dx), dc, dx), linkage; x is the projected one."""
     slots = words(address, 7)
     s = Linkage.at(slots[6])
-    plan = s.system.elimination.plan
+    plan, lanes, row = s.system.elimination.plan, s.lanes, s.row
     nq, n, m, mh = plan.nq, plan.nv, plan.m, plan.holonomic
     size = nq + n + plan.nz
-    given, out, x = doubles(slots[3], 1 + size), doubles(slots[5], size), doubles(slots[1], size)
+    given, out, x = doubles(slots[3], (1 + size) * lanes), doubles(slots[5], size * lanes), doubles(slots[1], size)
     change = s.change
-    for i in range(1 + size):
+    for i in range((1 + size) * lanes):
         change[i] = given[i]
-    _levelled(change[1:], x, s)
+    for k in range(lanes):
+        _lane(change, 1, nq, lanes, k, 1.0, row)
+        _levelled(row, x, s)
+        _into_lane(row, nq, lanes, k, change, 1)
     status = 0
     if m > 0:
         status = _terms(s, slots[0], slots[1])
@@ -343,22 +367,24 @@ def push_projection(address: int) -> int:
         status = _gram(s, rank)
         if status == 0:
             status = _push_closure(s, slots)
-        _shortest(s, rank, s.y, s.mu)
-        for i in range(n):
-            s.mu[i] = -s.mu[i]
-        _turned(s.mu, x, s, change[1:])
+        for k in range(lanes):
+            _lane(s.y, 0, mh, lanes, k, -1.0, row)
+            _shortest(s, rank, row, s.mu)
+            _lane(change, 1, nq, lanes, k, 1.0, row)
+            _turned(s.mu, x, s, row)
+            _into_lane(row, nq, lanes, k, change, 1)
     if m > 0 and status == 0:
         status = _push_closure(s, slots)
         for i in range(n):
             s.right[i] = 0.0
-        for i in range(m):
-            s.nu[i] = -s.y[mh + i]
-        if status == 0:
-            status = _solve(s, s.right, s.nu, s.mu)
-        for i in range(n):
-            change[1 + nq + i] += s.mu[i]
-    for i in range(size):
-        out[i] = change[1 + i]
+        for k in range(lanes):
+            if status == 0:
+                _lane(s.y, mh, m, lanes, k, -1.0, s.nu)
+                status = _solve(s, s.right, s.nu, s.mu)
+                for i in range(n):
+                    change[(1 + nq + i) * lanes + k] += s.mu[i]
+    for i in range(size * lanes):
+        out[i] = change[lanes + i]
     return status
 
 

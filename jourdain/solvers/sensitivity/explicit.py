@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ...native.call import address as at
+from ...native.function import aligned
 from ...native.kernel import hot, jit
 from ...native.record import Floats, Integers, Record
 from ..ode.tableaus import Tableau
@@ -27,13 +29,15 @@ class Scheme(Record):
 
 
 class Stages(Record):
-    """The stages of one step: times, states, rates, integrands; their changes in one direction, or their weights."""
+    """The stages of one step: times, states, rates, integrands; their changes in the directions of all lanes, or their weights."""
 
     t: Floats
     x: Floats
     k: Floats
     y: Floats
     end: Floats  # x_b
+    dt: Floats
+    dh: Floats
     dx: Floats
     dk: Floats
     dy: Floats
@@ -59,15 +63,17 @@ def scheme_of(tableau: Tableau) -> Scheme:
     return Scheme(s=s, implicit=0, c=np.array(tableau.c, dtype=float), a=a.ravel(), b=np.array(tableau.b, dtype=float))
 
 
-def stages_of(scheme: Scheme, n: int, count: int, nc: int) -> Stages:
+def stages_of(scheme: Scheme, n: int, count: int, nc: int, lanes: int = 1) -> Stages:
     """Memory for the stages."""
     s = scheme.s
     m = s * n if scheme.implicit else 1
     more = {"guess": n, "jacobian": m * n, "matrix": m * m, "right": m, "last": m, "nothing": max(1, n, nc)}
-    rows = {name: np.zeros(max(1, s * n)) for name in ("x", "k", "dx", "dk", "xbar", "kbar")}
+    rows = {name: np.zeros(max(1, s * n)) for name in ("x", "k", "xbar", "kbar")}
+    wide = {"dt": lanes, "dh": lanes, "dx": s * n * lanes, "dk": s * n * lanes, "dy": max(1, count) * lanes}
     return Stages(
-        t=np.zeros(s), y=np.zeros(max(1, s * count)), dy=np.zeros(max(1, count)), end=np.zeros(n), weight=np.zeros(max(1, count)), **rows,
-        pivots=np.zeros(m, dtype=np.int64), **{name: np.zeros(size) for name, size in more.items()},
+        t=np.zeros(s), y=np.zeros(max(1, s * count)), end=np.zeros(n), weight=np.zeros(max(1, count)), **rows,
+        pivots=np.zeros(m, dtype=np.int64), **{name: aligned(max(1, size)) for name, size in wide.items()},
+        **{name: np.zeros(size) for name, size in more.items()},
     )  # fmt: skip
 
 
@@ -112,35 +118,74 @@ def integrals(readings: Readings, scheme: Scheme, st: Stages, h: float, total: A
                 total[j] += h * scheme.b[i] * st.y[i * readings.count + j]
 
 
+@hot
+def between(scheme: Scheme, st: Stages, i: int, dta: Any, lanes: int) -> None:
+    """How the time of stage i changes with both ends of the step."""
+    for k in range(lanes):
+        st.dt[k] = dta[k] + scheme.c[i] * st.dh[k]
+
+
+@hot
+def lengthen(row: Any, weight: float, k: Any, st: Stages, n: int, lanes: int) -> None:
+    """row += weight · dh ⊗ k: what a change of the step's length adds."""
+    for q in range(n):
+        for j in range(lanes):
+            row[q * lanes + j] += weight * st.dh[j] * k[q]
+
+
+@hot
+def changes_length(st: Stages, dta: Any, dtb: Any, lanes: int) -> bool:
+    """How the length of the step changes in all directions; whether it does in any."""
+    most = 0.0
+    for k in range(lanes):
+        st.dh[k] = dtb[k] - dta[k]
+        most = max(most, abs(st.dh[k]))
+    return most > 0.0
+
+
+@hot
+def add_readings(readings: Readings, st: Stages, i: int, b: float, h: float, moves: bool, lanes: int, total: Any) -> None:
+    """Adds the changes of the integrands at stage i to those of the integrals."""
+    for j in range(readings.count * lanes):
+        total[j] += b * h * st.dy[j]
+    if moves:
+        for j in range(readings.count):
+            for k in range(lanes):
+                total[j * lanes + k] += b * st.dh[k] * st.y[i * readings.count + j]
+
+
 @jit
 def push_explicit(
-    field: Field, readings: Readings, scheme: Scheme, st: Stages, h: float, dta: float, dtb: float, dx: Any, dc: Any, dr: Any, total: Any
+    field: Field, readings: Readings, scheme: Scheme, st: Stages, h: float, dta: Any, dtb: Any, dx: Any, dc: Any, dr: Any, total: Any
 ) -> int:
-    """Carries one direction through a step whose stages are known: dx in place, changes of the integrals added to ``total``."""
-    n, s, dh, count = field.n, scheme.s, dtb - dta, readings.count
+    """Carries the directions of all lanes through a step whose stages are known: dx in place, changes of the integrals added to ``total``."""
+    n, s, lanes = field.n, scheme.s, field.lanes
+    w = n * lanes
+    moves = changes_length(st, dta, dtb, lanes)
     for i in range(s):
-        row, da = st.dx[i * n : i * n + n], st.dk[i * n : i * n + n]
-        for q in range(n):
-            row[q] = dx[q]
-        for j in range(i):
-            a = scheme.a[i * s + j]
-            if a != 0.0:
-                for q in range(n):
-                    row[q] += h * a * st.dk[j * n + q] + dh * a * st.k[j * n + q]
-        dt = dta + scheme.c[i] * dh
+        row, da = st.dx[i * w : i * w + w], st.dk[i * w : i * w + w]
+        combine(row, dx, h, scheme.a[i * s :], i, st.dk, w)
+        if moves:
+            for j in range(i):
+                if scheme.a[i * s + j] != 0.0:
+                    lengthen(row, scheme.a[i * s + j], st.k[j * n :], st, n, lanes)
+        between(scheme, st, i, dta, lanes)
         x, k = st.x[i * n : i * n + n], st.k[i * n : i * n + n]
-        status = push_rate(field, st.t[i:], x, dt, row, dc, da)
-        if status == 0 and count > 0 and scheme.b[i] != 0.0:
-            status = push_reading(field, readings, st.t[i:], x, k, dt, row, da, dr, st.dy)
-            for j in range(count):
-                total[j] += scheme.b[i] * (h * st.dy[j] + dh * st.y[i * count + j])
+        field.known[0] = at(k)
+        status = push_rate(field, st.t[i:], x, st.dt, row, dc, da)
+        if status == 0 and readings.count > 0 and scheme.b[i] != 0.0:
+            status = push_reading(field, readings, st.t[i:], x, k, st.dt, row, da, dr, st.dy)
+            add_readings(readings, st, i, scheme.b[i], h, moves, lanes, total)
+        field.known[0] = 0
         if status != 0:
             return status
     for i in range(s):
         b = scheme.b[i]
         if b != 0.0:
-            for q in range(n):
-                dx[q] += h * b * st.dk[i * n + q] + dh * b * st.k[i * n + q]
+            for q in range(w):
+                dx[q] += h * b * st.dk[i * w + q]
+            if moves:
+                lengthen(dx, b, st.k[i * n :], st, n, lanes)
     return 0
 
 
@@ -188,7 +233,9 @@ def pull_explicit(
             if status != 0:
                 return status, 0.0, 0.0
             hbar += length
+        field.known[0] = at(st.k[i * n :])
         status, late = pull_rate(field, st.t[i:], st.x[i * n : i * n + n], kbar, back, cbar)
+        field.known[0] = 0
         if status != 0:
             return status, 0.0, 0.0
         ta += early + late
@@ -207,8 +254,12 @@ def pull_explicit(
 __all__ = [
     "Scheme",
     "Stages",
+    "add_readings",
+    "between",
+    "changes_length",
     "combine",
     "integrals",
+    "lengthen",
     "pull_explicit",
     "push_explicit",
     "scheme_of",

@@ -1,5 +1,8 @@
 """What the derivatives of a run are made of: a rate of change and integrands, with their linear maps, as native code calls them.
 
+Changes in ``lanes`` directions stand side by side (entry i of direction l at i · lanes + l), so that one call of a push in SIMD lanes carries all of them; with
+one lane that is a plain row.
+
 A map is the address of a compiled function and the pointers of its arguments.  Those of a rate f begin alike, whether it is one expression or
 found by elimination: value (t, x, f), push (t, x, u, (dt, dx), dc, df), pull (t, x, u, w, (t̄, x̄), c̄).  Maps of integrands F(t, x, a, λ), which
 may speak of accelerations and multipliers: value (t, x, u, a, λ, F), push (t, x, u, a, λ, d, dc, dF), pull (t, x, u, a, λ, w, bar, c̄).
@@ -37,6 +40,8 @@ class Field(Record):
     held: int
     #: The argument of ``value`` that receives the rate.
     slot: int
+    #: Directions that one push carries.
+    lanes: int
     value: Map
     push: Map
     pull: Map
@@ -53,6 +58,8 @@ class Field(Record):
     project: Map
     project_push: Map
     project_pull: Map
+    #: Where rates at the point of a push or pull stand, if they are known: 0 if not.
+    known: Integers
     #: Changes and weights of one point: (dt, dx).
     change: Floats
     bar: Floats
@@ -115,12 +122,13 @@ def read(field: Field, readings: Readings, t: Any, x: Any, f: Any) -> int:
 
 
 @jit
-def push_map(field: Field, m: Map, t: Any, x: Any, dt: float, dx: Any, dc: Any, out: Any) -> int:
+def push_map(field: Field, m: Map, t: Any, x: Any, dt: Any, dx: Any, dc: Any, out: Any) -> int:
     """What a map of the field (its rate, a renewal, a projection) changes at (t, x) with time, state and constants."""
-    change, args = field.change, m.args
-    change[0] = dt
-    for i in range(field.n):
-        change[1 + i] = dx[i]
+    change, args, lanes = field.change, m.args, field.lanes
+    for k in range(lanes):
+        change[k] = dt[k]
+    for i in range(field.n * lanes):
+        change[lanes + i] = dx[i]
     args[0], args[1], args[3], args[4], args[5] = at(t), at(x), at(change), at(dc), at(out)
     return call(m.function, args)
 
@@ -139,7 +147,7 @@ def pull_map(field: Field, m: Map, t: Any, x: Any, w: Any, xbar: Any, cbar: Any)
 
 
 @jit
-def push_rate(field: Field, t: Any, x: Any, dt: float, dx: Any, dc: Any, df: Any) -> int:
+def push_rate(field: Field, t: Any, x: Any, dt: Any, dx: Any, dc: Any, df: Any) -> int:
     """df for changes of time, state and constants."""
     return push_map(field, field.push, t, x, dt, dx, dc, df)
 
@@ -152,19 +160,22 @@ def pull_rate(field: Field, t: Any, x: Any, w: Any, xbar: Any, cbar: Any) -> Any
 
 
 @jit
-def push_reading(field: Field, readings: Readings, t: Any, x: Any, f: Any, dt: float, dx: Any, df: Any, dc: Any, dy: Any) -> int:
+def push_reading(field: Field, readings: Readings, t: Any, x: Any, f: Any, dt: Any, dx: Any, df: Any, dc: Any, dy: Any) -> int:
     """dF for changes of time, state, rates and constants; those of λ are what the push of the rate has just found."""
-    change, args, n, nv = readings.change, readings.push.args, field.n, field.nv
+    change, args, n, nv, lanes = readings.change, readings.push.args, field.n, field.nv, field.lanes
     status = multipliers(field, readings, t, x, f)
     if status != 0:
         return status
-    change[0] = dt
-    for i in range(n):
-        change[1 + i] = dx[i]
-    for i in range(nv):
-        change[1 + n + i] = df[field.first + i]
-    for i in range(field.m):
-        change[1 + n + nv + i] = field.dlam[i]
+    for k in range(lanes):
+        change[k] = dt[k]
+    for i in range(n * lanes):
+        change[lanes + i] = dx[i]
+    first, place = field.first * lanes, (1 + n) * lanes
+    for i in range(nv * lanes):
+        change[place + i] = df[first + i]
+    place += nv * lanes
+    for i in range(field.m * lanes):
+        change[place + i] = field.dlam[i]
     args[0], args[1], args[3], args[4] = at(t), at(x), at(f[field.first :]), at(readings.lam)
     args[5], args[6], args[7] = at(change), at(dc), at(dy)
     return call(readings.push.function, args)

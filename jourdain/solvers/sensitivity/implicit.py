@@ -12,7 +12,7 @@ import numpy as np
 
 from ...native.kernel import jit
 from ..linear.dense import lu_factor, lu_solve, lu_solve_transposed
-from .explicit import Scheme, Stages, combine, weigh_reading, weigh_stages
+from .explicit import Scheme, Stages, add_readings, between, changes_length, combine, weigh_reading, weigh_stages
 from .field import Field, Readings, evaluate, pull_rate, push_rate, push_reading, read
 
 #: Iterations for the stages of a step; what is returned where they do not come to rest, or their matrix is singular.
@@ -42,7 +42,7 @@ def _factorise(field: Field, scheme: Scheme, st: Stages, h: float) -> int:
     for i in range(s):
         for j in range(n):
             unit[j] = 1.0
-            status = push_rate(field, st.t[i:], st.x[i * n : i * n + n], 0.0, unit, st.nothing, column)
+            status = push_rate(field, st.t[i:], st.x[i * n : i * n + n], st.nothing, unit, st.nothing, column)
             unit[j] = 0.0
             if status != 0:
                 return status
@@ -131,34 +131,36 @@ def take_implicit(field: Field, readings: Readings, scheme: Scheme, st: Stages, 
 
 @jit
 def push_implicit(
-    field: Field, readings: Readings, scheme: Scheme, st: Stages, h: float, dta: float, dtb: float, dx: Any, dc: Any, dr: Any, total: Any
+    field: Field, readings: Readings, scheme: Scheme, st: Stages, h: float, dta: Any, dtb: Any, dx: Any, dc: Any, dr: Any, total: Any
 ) -> int:
     """Carries one direction through a step whose stages are known: dx in place, changes of the integrals added to ``total``."""
-    n, s, dh, count = field.n, scheme.s, dtb - dta, readings.count
+    n, s = field.n, scheme.s
+    moves = changes_length(st, dta, dtb, 1)
     for i in range(s):
         row = st.dx[i * n : i * n + n]
-        combine(row, dx, dh, scheme.a[i * s :], s, st.k, n)
-        status = push_rate(field, st.t[i:], st.x[i * n : i * n + n], dta + scheme.c[i] * dh, row, dc, st.right[i * n : i * n + n])
+        combine(row, dx, st.dh[0], scheme.a[i * s :], s, st.k, n)
+        between(scheme, st, i, dta, 1)
+        status = push_rate(field, st.t[i:], st.x[i * n : i * n + n], st.dt, row, dc, st.right[i * n : i * n + n])
         if status != 0:
             return status
     lu_solve(st.matrix, s * n, st.pivots, st.right)
     for i in range(s):
-        row, dt = st.dx[i * n : i * n + n], dta + scheme.c[i] * dh
+        row = st.dx[i * n : i * n + n]
+        between(scheme, st, i, dta, 1)
         combine(st.last, row, h, scheme.a[i * s :], s, st.right, n)
-        if count > 0:
+        if readings.count > 0:
             x, k, da = st.x[i * n : i * n + n], st.k[i * n : i * n + n], st.right[i * n : i * n + n]
             status = 0
             if readings.forces == 1:
-                status = push_rate(field, st.t[i:], x, dt, st.last, dc, st.dk)
+                status = push_rate(field, st.t[i:], x, st.dt, st.last, dc, st.dk)
             if status == 0:
-                status = push_reading(field, readings, st.t[i:], x, k, dt, st.last, da, dr, st.dy)
+                status = push_reading(field, readings, st.t[i:], x, k, st.dt, st.last, da, dr, st.dy)
             if status != 0:
                 return status
-            for j in range(count):
-                total[j] += scheme.b[i] * (h * st.dy[j] + dh * st.y[i * count + j])
+            add_readings(readings, st, i, scheme.b[i], h, moves, 1, total)
     for i in range(s):
         for q in range(n):
-            dx[q] += scheme.b[i] * (h * st.right[i * n + q] + dh * st.k[i * n + q])
+            dx[q] += scheme.b[i] * (h * st.right[i * n + q] + st.dh[0] * st.k[i * n + q])
     return 0
 
 

@@ -1,6 +1,6 @@
-"""Walks along the steps of a run, in native code: forwards with changes in many directions, and back with weights of many criteria.
+"""Walks along steps of a run without an event inside, in native code: forwards with changes in many directions, and back with weights of many criteria.
 
-A leg is a row of steps without an event inside.  A value at an instant is that of a step of the method that ends there.
+A value at an instant is that of a step of the method that ends there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import numpy as np
 
 from ...native.call import address as at
 from ...native.call import call
-from ...native.kernel import jit, kernel
+from ...native.function import aligned
+from ...native.kernel import hot, jit
 from ...native.record import Floats, Integers, Matrix, Record
 from .explicit import Scheme, Stages, integrals, pull_explicit, push_explicit, stages_of, take_explicit
 from .field import Field, Readings, evaluate, pull_map, pull_rate, pull_reading, push_map, push_rate, push_reading, read
@@ -22,13 +23,14 @@ INSIDE, AT_END = 0, 1
 
 
 class Leg(Record):
-    """Steps from t[0] to t[count] with the states x at them; values at instants (sorted by their steps); what is carried along or back.
+    """Steps from t[first] to t[last] with the states x at them; values at instants (sorted by their steps); what is carried along or back.
 
-    ``dx`` and ``xbar`` hold a row for each direction or criterion, at the end of the leg or at its beginning; ``dta``, ``dtb`` changes and
-    ``tabar``, ``tbbar`` weights of the first and the last instant; ``dp`` and ``rows`` parts of constants of rate, integrands and values.
+    ``dx`` and ``xbar`` hold a row for each group of directions or each criterion, at the end of the leg or at its beginning; ``dta`` changes and
+    ``tabar`` weights of the first instant, ``dtb`` changes of the last; ``dp`` and ``rows`` parts of constants of rate, integrands and values.
     """
 
-    count: int
+    first: int
+    last: int
     field: Field
     integrands: Readings
     values: Readings
@@ -43,13 +45,15 @@ class Leg(Record):
     margin: float
     #: Whether memories are renewed at the end of the last step, too; where an event is, that belongs to what the event does.
     renews: int
-    # values at instants
+    # values at instants, those from ``point_first`` to ``point_last``; their steps count from that with which the leg begins
+    point_first: int
+    point_last: int
     point_step: Integers
     point_kind: Integers
     point_t: Floats
     point_y: Matrix
-    # forwards: a row a direction
-    directions: int
+    # forwards: a row a group of directions, which stand side by side in it
+    groups: int
     dta: Floats
     dtb: Floats
     dx: Matrix
@@ -58,7 +62,10 @@ class Leg(Record):
     dv: Matrix
     total: Floats
     dtotal: Matrix
-    point_dy: Matrix  # a row a point: direction by direction
+    point_dy: Matrix  # a row a point: group by group
+    begins: Floats
+    finishes: Floats
+    still: Floats
     # back: a row a criterion
     criteria: int
     xbar: Matrix
@@ -68,7 +75,6 @@ class Leg(Record):
     rbar: Matrix
     vbar: Matrix
     tabar: Floats
-    tbbar: Floats
     # of one point
     rate: Floats
     drate: Floats
@@ -91,9 +97,9 @@ def take_step(field: Field, readings: Readings, scheme: Scheme, st: Stages, ta: 
 
 @jit
 def push_step(
-    field: Field, readings: Readings, scheme: Scheme, st: Stages, h: float, dta: float, dtb: float, dx: Any, dc: Any, dr: Any, total: Any
+    field: Field, readings: Readings, scheme: Scheme, st: Stages, h: float, dta: Any, dtb: Any, dx: Any, dc: Any, dr: Any, total: Any
 ) -> int:
-    """Carries one direction through a step whose stages are known: dx in place, changes of the integrals added to ``total``."""
+    """Carries the directions of all lanes through a step whose stages are known: dx in place, changes of the integrals added to ``total``."""
     if scheme.implicit == 1:
         return push_implicit(field, readings, scheme, st, h, dta, dtb, dx, dc, dr, total)
     return push_explicit(field, readings, scheme, st, h, dta, dtb, dx, dc, dr, total)
@@ -127,7 +133,7 @@ def _project(field: Field, t: Any, x: Any) -> int:
 
 
 @jit
-def _push_projection(field: Field, t: Any, x: Any, dt: float, dx: Any, dc: Any) -> int:
+def push_projection(field: Field, t: Any, x: Any, dt: Any, dx: Any, dc: Any) -> int:
     """Carries a direction over the projection that gave x."""
     if field.project_push.function == 0:
         return 0
@@ -135,7 +141,7 @@ def _push_projection(field: Field, t: Any, x: Any, dt: float, dx: Any, dc: Any) 
 
 
 @jit
-def _pull_projection(field: Field, t: Any, x: Any, xbar: Any, cbar: Any) -> Any:
+def pull_projection(field: Field, t: Any, x: Any, xbar: Any, cbar: Any) -> Any:
     """Walks weights back over the projection that gave x; the status and the weight of time."""
     if field.project_pull.function == 0:
         return 0, 0.0
@@ -165,9 +171,9 @@ def _renew(field: Field, t: Any, x: Any) -> int:
 
 
 @jit
-def _push_renewal(field: Field, t: Any, dt: float, dx: Any, dc: Any) -> int:
+def _push_renewal(field: Field, t: Any, dt: Any, dx: Any, dc: Any) -> int:
     """Carries a direction over the renewal of memories in the point ``before``."""
-    return push_map(field, field.renew_push, t, field.before, dt, dx, dc, dx[field.n - field.held :])
+    return push_map(field, field.renew_push, t, field.before, dt, dx, dc, dx[(field.n - field.held) * field.lanes :])
 
 
 @jit
@@ -194,11 +200,11 @@ def _value(leg: Leg, p: int, t: Any, x: Any) -> int:
 
 
 @jit
-def _push_value(leg: Leg, p: int, d: int, t: Any, x: Any, dt: float, dx: Any) -> int:
-    """Changes of the values at a point in direction d; its rates stand in ``rate``."""
+def _push_value(leg: Leg, p: int, d: int, t: Any, x: Any, dt: Any, dx: Any) -> int:
+    """Changes of the values at a point in the directions of group d; its rates stand in ``rate``."""
     status = push_rate(leg.field, t, x, dt, dx, leg.dc[d], leg.drate)
     out = leg.point_dy[p]
-    count = leg.values.count
+    count = leg.values.count * leg.field.lanes
     if status == 0:
         status = push_reading(leg.field, leg.values, t, x, leg.rate, dt, dx, leg.drate, leg.dv[d], out[d * count : d * count + count])
     return status
@@ -248,33 +254,33 @@ def _tail(leg: Leg, t: float) -> int:
 
 
 @jit
-def _push_tail(leg: Leg, d: int) -> int:
-    """Carries a direction over the rest before an event."""
+def _push_tail(leg: Leg, d: int, dtb: Any) -> int:
+    """Carries the directions of group d over the rest before an event."""
     dx, x, rest = leg.dx[d], leg.stages.end, leg.margin
-    status = push_rate(leg.field, leg.late, x, leg.dtb[d], dx, leg.dc[d], leg.drate)
+    status = push_rate(leg.field, leg.late, x, dtb, dx, leg.dc[d], leg.drate)
     if status == 0 and leg.integrands.count > 0:
-        status = push_reading(leg.field, leg.integrands, leg.late, x, leg.rate, leg.dtb[d], dx, leg.drate, leg.dr[d], leg.part)
-        for j in range(leg.integrands.count):
+        status = push_reading(leg.field, leg.integrands, leg.late, x, leg.rate, dtb, dx, leg.drate, leg.dr[d], leg.part)
+        for j in range(leg.integrands.count * leg.field.lanes):
             leg.dtotal[d][j] += rest * leg.part[j]
-    for i in range(leg.field.n):
+    for i in range(leg.field.n * leg.field.lanes):
         dx[i] += rest * leg.drate[i]
     return status
 
 
 @jit
-def _pull_tail(leg: Leg, r: int) -> Any:
-    """Walks weights back over the rest before an event; the status and the weight of time."""
-    xbar, x, early = leg.xbar[r], leg.stages.end, 0.0
+def _pull_tail(leg: Leg, r: int) -> int:
+    """Walks weights back over the rest before an event."""
+    xbar, x = leg.xbar[r], leg.stages.end
     for i in range(leg.field.n):
         leg.ratebar[i] = leg.margin * xbar[i]
     if leg.integrands.count > 0:
         for j in range(leg.integrands.count):
             leg.part[j] = leg.margin * leg.weights[r][j]
-        status, early = pull_reading(leg.field, leg.integrands, leg.late, x, leg.rate, leg.part, xbar, leg.ratebar, leg.rbar[r])
+        status, _ = pull_reading(leg.field, leg.integrands, leg.late, x, leg.rate, leg.part, xbar, leg.ratebar, leg.rbar[r])
         if status != 0:
-            return status, 0.0
-    status, late = pull_rate(leg.field, leg.late, x, leg.ratebar, xbar, leg.cbar[r])
-    return status, early + late
+            return status
+    status, _ = pull_rate(leg.field, leg.late, x, leg.ratebar, xbar, leg.cbar[r])
+    return status
 
 
 @jit
@@ -288,32 +294,42 @@ def _write(leg: Leg, k: int, rest: float) -> int:
     return _project(leg.field, leg.t[k + 1 :], end)
 
 
-@kernel
-def forwards(address: int) -> int:
+@hot
+def _ends(leg: Leg, d: int, first: bool, last: bool) -> None:
+    """How both ends of a step change in the directions of group d: only those of the leg move."""
+    lanes = leg.field.lanes
+    for k in range(lanes):
+        leg.begins[k] = leg.dta[d * lanes + k] if first else 0.0
+        leg.finishes[k] = leg.dtb[d * lanes + k] if last else 0.0
+
+
+@jit
+def walk_forwards(leg: Leg) -> int:
     """Values of all integrals and instants of a leg, and their changes in all directions."""
-    leg = Leg.at(address)
-    field, scheme, st, n = leg.field, leg.scheme, leg.stages, leg.field.n
-    p = 0
-    points = len(leg.point_step)
-    for k in range(leg.count):
-        ta, tb = leg.t[k], leg.t[k + 1]
+    field, scheme, st, n, lanes = leg.field, leg.scheme, leg.stages, leg.field.n, leg.field.lanes
+    p = leg.point_first
+    points = leg.point_last
+    for k in range(leg.first, leg.last):
+        ta, tb, place = leg.t[k], leg.t[k + 1], k - leg.first
         h = tb - ta
-        first, last = k == 0, k == leg.count - 1
-        while p < points and leg.point_step[p] == k and leg.point_kind[p] == INSIDE:
+        first, last = place == 0, k == leg.last - 1
+        while p < points and leg.point_step[p] == place and leg.point_kind[p] == INSIDE:
             tp = leg.point_t[p]
             status = _inner_step(leg, k, tp)
             if status == 0:
                 status = _value(leg, p, leg.one, leg.inner.end)
-            for d in range(leg.directions):
+            for d in range(leg.groups):
                 if status == 0:
-                    for i in range(n):
+                    for i in range(n * lanes):
                         leg.back[i] = leg.dx[d][i]
-                    dta = leg.dta[d] if first else 0.0
-                    status = push_step(field, leg.none, scheme, leg.inner, tp - ta, dta, 0.0, leg.back, leg.dc[d], leg.dr[d], leg.total)
+                    _ends(leg, d, first, False)
+                    status = push_step(
+                        field, leg.none, scheme, leg.inner, tp - ta, leg.begins, leg.still, leg.back, leg.dc[d], leg.dr[d], leg.total
+                    )
                 if status == 0:
-                    status = _push_projection(field, leg.one, leg.inner.end, 0.0, leg.back, leg.dc[d])
+                    status = push_projection(field, leg.one, leg.inner.end, leg.still, leg.back, leg.dc[d])
                 if status == 0:
-                    status = _push_value(leg, p, d, leg.one, leg.inner.end, 0.0, leg.back)
+                    status = _push_value(leg, p, d, leg.one, leg.inner.end, leg.still, leg.back)
             if status != 0:
                 return status
             p += 1
@@ -337,45 +353,46 @@ def forwards(address: int) -> int:
                 status = _renew(field, leg.t[k + 1 :], leg.x[k + 1])
                 if status != 0:
                     return status
-        for d in range(leg.directions):
-            dta, dtb = (leg.dta[d] if first else 0.0), (leg.dtb[d] if last else 0.0)
-            status = push_step(field, leg.integrands, scheme, st, h, dta, dtb, leg.dx[d], leg.dc[d], leg.dr[d], leg.dtotal[d])
+        for d in range(leg.groups):
+            _ends(leg, d, first, last)
+            status = push_step(
+                field, leg.integrands, scheme, st, h, leg.begins, leg.finishes, leg.dx[d], leg.dc[d], leg.dr[d], leg.dtotal[d]
+            )
             if status == 0 and rest > 0.0:
-                status = _push_tail(leg, d)
+                status = _push_tail(leg, d, leg.finishes)
             if status == 0:
-                status = _push_projection(field, leg.t[k + 1 :], leg.x[k + 1], dtb, leg.dx[d], leg.dc[d])
+                status = push_projection(field, leg.t[k + 1 :], leg.x[k + 1], leg.finishes, leg.dx[d], leg.dc[d])
             if status == 0 and renews:
-                status = _push_renewal(field, leg.t[k + 1 :], dtb, leg.dx[d], leg.dc[d])
+                status = _push_renewal(field, leg.t[k + 1 :], leg.finishes, leg.dx[d], leg.dc[d])
             if status != 0:
                 return status
-        while p < points and leg.point_step[p] == k:
+        while p < points and leg.point_step[p] == place:
             status = _value(leg, p, leg.t[k + 1 :], leg.x[k + 1])
-            for d in range(leg.directions):
+            for d in range(leg.groups):
+                _ends(leg, d, first, last)
                 if status == 0:
-                    status = _push_value(leg, p, d, leg.t[k + 1 :], leg.x[k + 1], leg.dtb[d] if last else 0.0, leg.dx[d])
+                    status = _push_value(leg, p, d, leg.t[k + 1 :], leg.x[k + 1], leg.finishes, leg.dx[d])
             if status != 0:
                 return status
             p += 1
     return 0
 
 
-@kernel
-def backwards(address: int) -> int:
+@jit
+def walk_back(leg: Leg) -> int:
     """Weights of the end of a leg, of its integrals and of its instants walked back to its beginning; values of both on the way."""
-    leg = Leg.at(address)
     field, scheme, st, n = leg.field, leg.scheme, leg.stages, leg.field.n
-    p = len(leg.point_step) - 1
-    for k in range(leg.count - 1, -1, -1):
-        ta, tb = leg.t[k], leg.t[k + 1]
+    p = leg.point_last - 1
+    begin = leg.point_first
+    for k in range(leg.last - 1, leg.first - 1, -1):
+        ta, tb, place = leg.t[k], leg.t[k + 1], k - leg.first
         h = tb - ta
-        first, last = k == 0, k == leg.count - 1
-        while p >= 0 and leg.point_step[p] == k and leg.point_kind[p] == AT_END:
+        first, last = place == 0, k == leg.last - 1
+        while p >= begin and leg.point_step[p] == place and leg.point_kind[p] == AT_END:
             status = _value(leg, p, leg.t[k + 1 :], leg.x[k + 1])
             for r in range(leg.criteria):
                 if status == 0:
-                    status, time = _pull_value(leg, p, r, leg.t[k + 1 :], leg.x[k + 1], leg.xbar[r])
-                    if last:
-                        leg.tbbar[r] += time
+                    status, _ = _pull_value(leg, p, r, leg.t[k + 1 :], leg.x[k + 1], leg.xbar[r])
             if status != 0:
                 return status
             p -= 1
@@ -392,24 +409,20 @@ def backwards(address: int) -> int:
         if renews:
             _before(field, leg.x[k + 1], leg.x[k])
         for r in range(leg.criteria):
-            turn = 0.0
             if status == 0 and renews:
-                status, turn = _pull_renewal(field, leg.t[k + 1 :], leg.xbar[r], leg.cbar[r])
+                status, _ = _pull_renewal(field, leg.t[k + 1 :], leg.xbar[r], leg.cbar[r])
             if status == 0:
-                status, end = _pull_projection(field, leg.t[k + 1 :], leg.x[k + 1], leg.xbar[r], leg.cbar[r])
+                status, _ = pull_projection(field, leg.t[k + 1 :], leg.x[k + 1], leg.xbar[r], leg.cbar[r])
             if status == 0 and rest > 0.0:
-                status, more = _pull_tail(leg, r)
-                end += more
+                status = _pull_tail(leg, r)
             if status != 0:
                 return status
-            status, begin, finish = pull_step(field, leg.integrands, scheme, st, h, leg.weights[r], leg.xbar[r], leg.cbar[r], leg.rbar[r])
+            status, early, _ = pull_step(field, leg.integrands, scheme, st, h, leg.weights[r], leg.xbar[r], leg.cbar[r], leg.rbar[r])
             if status != 0:
                 return status
-            if last:
-                leg.tbbar[r] += finish + end + turn
             if first:
-                leg.tabar[r] += begin
-        while p >= 0 and leg.point_step[p] == k:
+                leg.tabar[r] += early
+        while p >= begin and leg.point_step[p] == place:
             tp = leg.point_t[p]
             status = _inner_step(leg, k, tp)
             if status == 0:
@@ -420,13 +433,13 @@ def backwards(address: int) -> int:
                 if status == 0:
                     status, _ = _pull_value(leg, p, r, leg.one, leg.inner.end, leg.back)
                 if status == 0:
-                    status, _ = _pull_projection(field, leg.one, leg.inner.end, leg.back, leg.cbar[r])
+                    status, _ = pull_projection(field, leg.one, leg.inner.end, leg.back, leg.cbar[r])
                 if status == 0:
-                    status, begin, _ = pull_step(
+                    status, early, _ = pull_step(
                         field, leg.none, scheme, leg.inner, tp - ta, leg.weights[r], leg.back, leg.cbar[r], leg.rbar[r]
                     )
                     if first:
-                        leg.tabar[r] += begin
+                        leg.tabar[r] += early
                 for i in range(n):
                     leg.xbar[r][i] += leg.back[i]
             if status != 0:
@@ -440,12 +453,13 @@ def backwards(address: int) -> int:
 
 def new_leg(field: Field, scheme: Scheme, integrands: Readings, values: Readings, none: Readings) -> Leg:
     """A leg with the memory that does not depend on its steps."""
-    n = field.n
-    rows = {name: np.zeros(n) for name in ("rate", "drate", "ratebar", "back")}
+    n, lanes = field.n, field.lanes
+    wide = {"drate": n, "back": n, "part": max(1, integrands.count), "begins": 1, "finishes": 1, "still": 1}
     return Leg(
-        field=field, scheme=scheme, integrands=integrands, values=values, none=none, anew=0, stages=stages_of(scheme, n, integrands.count, field.nc),
-        inner=stages_of(scheme, n, 0, field.nc), one=np.zeros(1), late=np.zeros(1), part=np.zeros(max(1, integrands.count)), **rows,
+        field=field, scheme=scheme, integrands=integrands, values=values, none=none, anew=0, stages=stages_of(scheme, n, integrands.count, field.nc, lanes),
+        inner=stages_of(scheme, n, 0, field.nc, lanes), one=np.zeros(1), late=np.zeros(1), rate=np.zeros(n), ratebar=np.zeros(n),
+        **{name: aligned(size * lanes) for name, size in wide.items()},
     )  # fmt: skip
 
 
-__all__ = ["AT_END", "INSIDE", "Leg", "backwards", "forwards", "new_leg"]
+__all__ = ["AT_END", "INSIDE", "Leg", "new_leg", "pull_projection", "push_projection", "walk_back", "walk_forwards"]

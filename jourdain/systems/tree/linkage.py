@@ -10,6 +10,7 @@ import numpy as np
 from ...formalisms.equations import Equations
 from ...formalisms.functions.linearisation import implicit_terms
 from ...formalisms.functions.tree import multiplier_symbols
+from ...native.function import aligned
 from ...solvers.native_function import address
 from ...solvers.sensitivity import constrained
 from ...solvers.sensitivity.field import Field, Map, map_of
@@ -42,45 +43,25 @@ class Linked:
         """Both."""
         return self.motion, self.closure
 
-    def attach(self, native: NativeSystem, field: Field, u: np.ndarray, keep: list[Any]) -> None:
+    def attach(self, native: NativeSystem, field: Field, u: np.ndarray) -> None:
         """Gives the rate of a run its derivatives, its multipliers and its projection."""
         system, kept = native.whole_matrices()
         plan = system.elimination.plan
         n, m, nq, nz, nc = plan.nv, plan.m, plan.nq, plan.nz, self.motion.nc
         size = 1 + nq + n + nz
         rows = {
-            "a": n,
-            "lam": m,
-            "mu": n,
-            "nu": m,
-            "right": n,
-            "J": m * n,
-            "g": m,
-            "lu": m * n,
-            "gram": m * m,
-            "small": m,
-            "bar": size,
-            "cbar": nc,
-        }
+            "a": n, "lam": m, "mu": n, "nu": m, "right": n, "J": m * n, "g": m, "lu": m * n, "gram": m * m, "small": m, "bar": size, "cbar": nc,
+            "row": n + m + size, "y": n + 2 * m + nq + nz, "change": size,
+        }  # fmt: skip
         made = {name: np.zeros(max(1, count)) for name, count in rows.items()}
-        y, order = (
-            np.zeros(n + m + nq + nz + m),
-            {"rows": np.zeros(max(1, m), dtype=np.int64), "columns": np.zeros(max(1, n), dtype=np.int64)},
-        )
+        order = {"rows": np.zeros(max(1, m), dtype=np.int64), "columns": np.zeros(max(1, n), dtype=np.int64)}
         maps = {f"{f}_{w}": map_of(None, 8) for f in ("motion", "closure") for w in ("push", "pull")}
         self.record = constrained.Linkage(
-            system=system,
-            y=y,
-            change=np.zeros(size),
-            nc=nc,
-            dlam=address(field.dlam),
-            lambar=address(field.lambar),
-            **made,
-            **order,
-            **maps,
-        )
-        self.native, self.field, self.u, self.keep = native, field, u, keep
-        keep += [kept, native]
+            system=system, nc=nc, lanes=1, known=field.known, dlam=address(field.dlam), lambar=address(field.lambar), **made, **order, **maps,
+        )  # fmt: skip
+        self.native, self.field, self.u = native, field, u
+        #: What the records refer to; that of an earlier run is let go of.
+        self.keep: list[Any] = [kept, native]
         if m:
             field.balance = self._kernel(constrained.balance)
         field.project = map_of(native.project, 3)
@@ -97,9 +78,24 @@ class Linked:
             setattr(target, word, self._kernel(constrained.push if word == "push" else constrained.pull))
         setattr(target, f"project_{word}", self._kernel(constrained.push_projection if word == "push" else constrained.pull_projection))
 
-    def _kernel(self, kernel: Any) -> Map:
+    def widen(self, field: Field) -> None:
+        """Gives a rate in lanes its pushes."""
+        lanes, narrow = field.lanes, self.record
+        self.wide = record = narrow.copy()
+        record.lanes, record.dlam = lanes, address(field.dlam)
+        for name in ("y", "change"):
+            setattr(record, name, aligned(getattr(narrow, name).size * lanes))
+        for name, f in (("motion", self.motion), ("closure", self.closure)):
+            made, kept = f.lanes_map(self.u, lanes)
+            setattr(record, f"{name}_push", made)
+            self.keep += kept
+        if record.system.elimination.plan.m:
+            field.push = self._kernel(constrained.push, record)
+        field.project_push = self._kernel(constrained.push_projection, record)
+
+    def _kernel(self, kernel: Any, record: constrained.Linkage | None = None) -> Map:
         args = np.zeros(7, dtype=np.int64)
-        args[2], args[6] = address(self.u), self.record.address
+        args[2], args[6] = address(self.u), (record or self.record).address
         return Map(function=kernel.address, args=args)
 
 

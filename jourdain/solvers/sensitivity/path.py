@@ -1,0 +1,270 @@
+"""Walks along whole runs, in native code: from piece to piece over the events between them.
+
+An event ends a piece at an instant τ with g(τ, x(τ)) = 0.  Since the last step of a piece and the first of the next have τ as an end,
+dτ = −(g_x δx + g_p δp)/(g_t + g_x ∂x/∂τ) is all that is needed: saltation, also where nothing jumps but the rates.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...native.call import address as at
+from ...native.call import call
+from ...native.kernel import jit, kernel
+from ...native.record import Floats, Integers, Matrix, Record
+from .field import Map
+from .walk import AT_END, Leg, pull_projection, push_projection, walk_back, walk_forwards
+
+#: A guard that crosses zero slower than this part of what its terms could do does not cross it; what is returned then.
+RESTS, AT_REST = 1e-13, 91
+
+
+class Transition(Record):
+    """A guard or a jump with its derivatives: slots as those of a rate; its constants stand behind ``first`` others of all transitions."""
+
+    nc: int
+    first: int
+    push: Map
+    pull: Map
+    bar: Floats
+    cbar: Floats
+
+
+class Path(Record):
+    """The pieces of a run from ``begin`` to ``end``; ``guard`` and ``jump`` are addresses of transitions at their ends, 0 where there is none."""
+
+    leg: Leg
+    #: The last step of a piece, whose end alone moves.
+    tip: Leg
+    begin: int
+    end: int
+    #: Steps and points of the pieces.
+    first: Integers
+    last: Integers
+    points: Integers
+    margin: Floats
+    renews: Integers
+    guard: Integers
+    jump: Integers
+    #: Changes of the instants at the ends of pieces, direction by direction; their weights, criterion by criterion.
+    dtimes: Matrix
+    time_weights: Matrix
+    #: How fast guards moved, and what their terms could do.
+    speed: Floats
+    scale: Floats
+    #: Constants of all transitions: changes, a row a direction, and weights, a row a criterion.
+    de: Matrix
+    ebar: Matrix
+    #: Weights of the end of a piece in time.
+    tau: Floats
+    one: Floats
+    # of one direction
+    change: Floats
+    after: Floats
+
+
+@jit
+def _enter(path: Path, i: int) -> None:
+    """Lets the leg be piece i."""
+    leg = path.leg
+    leg.first, leg.last, leg.point_first, leg.point_last = path.first[i], path.last[i], path.points[i], path.points[i + 1]
+    leg.margin, leg.renews = path.margin[i], path.renews[i]
+
+
+@jit
+def _at_end(leg: Leg, p: int) -> bool:
+    """Whether a value is read at the end of the leg."""
+    return leg.point_kind[p] == AT_END and leg.point_step[p] == leg.last - leg.first - 1
+
+
+@jit
+def _slopes(path: Path) -> int:
+    """How state, integrals and values at the end of the leg change with its last instant, in the tip."""
+    leg, tip = path.leg, path.tip
+    tip.first, tip.last, tip.margin, tip.renews, tip.groups = leg.last - 1, leg.last, leg.margin, leg.renews, 1
+    tip.point_first, tip.point_last = 0, 0
+    if leg.point_last > leg.point_first and _at_end(leg, leg.point_last - 1):
+        tip.point_last = 1
+    for i in range(tip.field.n):
+        tip.dx[0][i] = 0.0
+    for j in range(tip.integrands.count):
+        tip.dtotal[0][j] = 0.0
+    return walk_forwards(tip)
+
+
+@jit
+def _guard(path: Path, i: int) -> Any:
+    """Derivatives of a guard in its row: the status, and how fast it moves."""
+    g, leg = Transition.at(path.guard[i]), path.leg
+    args, rate = g.pull.args, path.tip.dx[0]
+    args[0], args[1], args[3], args[4], args[5] = at(leg.t[leg.last :]), at(leg.x[leg.last]), at(path.one), at(g.bar), at(g.cbar)
+    status = call(g.pull.function, args)
+    speed, scale = g.bar[0], abs(g.bar[0])
+    for q in range(leg.field.n):
+        speed += g.bar[1 + q] * rate[q]
+        scale += abs(g.bar[1 + q]) * abs(rate[q])
+    path.speed[i], path.scale[i] = speed, scale
+    if status == 0 and not abs(speed) > RESTS * scale:
+        status = AT_REST
+    return status, speed
+
+
+@jit
+def _push_event(path: Path, i: int) -> int:
+    """Changes at the end of a piece with those of its last instant, in all directions."""
+    leg, tip, g = path.leg, path.tip, Transition.at(path.guard[i])
+    status = _slopes(path)
+    if status != 0:
+        return status
+    status, speed = _guard(path, i)
+    if status != 0:
+        return status
+    n, lanes, count = leg.field.n, leg.field.lanes, leg.values.count
+    for d in range(leg.groups * lanes):
+        group, k = d // lanes, d % lanes
+        dx, total = leg.dx[group], leg.dtotal[group]
+        moved = 0.0
+        for q in range(n):
+            moved += g.bar[1 + q] * dx[q * lanes + k]
+        for c in range(g.nc):
+            moved += g.cbar[c] * path.de[d][g.first + c]
+        dt = -moved / speed
+        path.dtimes[i][d] = dt
+        for q in range(n):
+            dx[q * lanes + k] += dt * tip.dx[0][q]
+        for j in range(leg.integrands.count):
+            total[j * lanes + k] += dt * tip.dtotal[0][j]
+        p = leg.point_last - 1
+        while p >= leg.point_first and _at_end(leg, p):
+            for j in range(count):
+                leg.point_dy[p][(group * count + j) * lanes + k] += dt * tip.point_dy[0][j]
+            p -= 1
+    return 0
+
+
+@jit
+def _push_jump(path: Path, i: int) -> int:
+    """Changes after a jump."""
+    leg, f = path.leg, Transition.at(path.jump[i])
+    n, lanes, args = leg.field.n, leg.field.lanes, f.push.args
+    for d in range(leg.groups * lanes):
+        dx, k = leg.dx[d // lanes], d % lanes
+        path.change[0] = path.dtimes[i][d]
+        for q in range(n):
+            path.change[1 + q] = dx[q * lanes + k]
+        args[0], args[1], args[3] = at(leg.t[leg.last :]), at(leg.x[leg.last]), at(path.change)
+        args[4], args[5] = at(path.de[d][f.first :]), at(path.after)
+        status = call(f.push.function, args)
+        if status != 0:
+            return status
+        for q in range(n):
+            dx[q * lanes + k] = path.after[q]
+    for d in range(leg.groups):
+        status = push_projection(leg.field, leg.t[leg.last + 1 :], leg.x[leg.last + 1], path.dtimes[i][d * lanes :], leg.dx[d], leg.dc[d])
+        if status != 0:
+            return status
+    return 0
+
+
+@kernel
+def forwards(address: int) -> int:
+    """Values of all integrals and instants of a run, and their changes in all directions."""
+    path = Path.at(address)
+    leg = path.leg
+    for i in range(path.begin, path.end):
+        _enter(path, i)
+        status = walk_forwards(leg)
+        if status != 0:
+            return status
+        directions = leg.groups * leg.field.lanes
+        for d in range(directions):
+            path.dtimes[i][d] = 0.0
+        if leg.groups > 0 and path.guard[i] != 0:
+            status = _push_event(path, i)
+        if status == 0 and leg.groups > 0 and path.jump[i] != 0:
+            status = _push_jump(path, i)
+        if status != 0:
+            path.begin = i
+            return status
+        for d in range(directions):
+            leg.dta[d] = path.dtimes[i][d]
+    return 0
+
+
+@jit
+def _pull_jump(path: Path, i: int) -> int:
+    """Weights before a jump of state, time and constants from those after it."""
+    leg, f = path.leg, Transition.at(path.jump[i])
+    args, n = f.pull.args, leg.field.n
+    for r in range(leg.criteria):
+        xbar = leg.xbar[r]
+        status, time = pull_projection(leg.field, leg.t[leg.last + 1 :], leg.x[leg.last + 1], xbar, leg.cbar[r])
+        if status != 0:
+            return status
+        args[0], args[1], args[3], args[4], args[5] = at(leg.t[leg.last :]), at(leg.x[leg.last]), at(xbar), at(f.bar), at(f.cbar)
+        status = call(f.pull.function, args)
+        if status != 0:
+            return status
+        path.tau[r] += time + f.bar[0]
+        for q in range(n):
+            xbar[q] = f.bar[1 + q]
+        for c in range(f.nc):
+            path.ebar[r][f.first + c] += f.cbar[c]
+    return 0
+
+
+@jit
+def _pull_event(path: Path, i: int) -> int:
+    """Weights of the end of a piece without those of its last instant, which the guard takes."""
+    leg, tip, g = path.leg, path.tip, Transition.at(path.guard[i])
+    status = _slopes(path)
+    if status != 0:
+        return status
+    status, speed = _guard(path, i)
+    if status != 0:
+        return status
+    count = leg.values.count
+    for r in range(leg.criteria):
+        xbar = leg.xbar[r]
+        direct = path.tau[r] + path.time_weights[i][r]
+        for q in range(leg.field.n):
+            direct += xbar[q] * tip.dx[0][q]
+        for j in range(leg.integrands.count):
+            direct += leg.weights[r][j] * tip.dtotal[0][j]
+        p = leg.point_last - 1
+        while p >= leg.point_first and _at_end(leg, p):
+            for j in range(count):
+                direct += leg.point_weights[p][r * count + j] * tip.point_dy[0][j]
+            p -= 1
+        rho = direct / speed
+        for q in range(leg.field.n):
+            xbar[q] -= rho * g.bar[1 + q]
+        for c in range(g.nc):
+            path.ebar[r][g.first + c] -= rho * g.cbar[c]
+    return 0
+
+
+@kernel
+def backwards(address: int) -> int:
+    """Weights of the end of a run, of its integrals and of its instants walked back to its beginning; values of both on the way."""
+    path = Path.at(address)
+    leg, status = path.leg, 0
+    for i in range(path.end - 1, path.begin - 1, -1):
+        _enter(path, i)
+        if path.jump[i] != 0:
+            status = _pull_jump(path, i)
+        if status == 0 and path.guard[i] != 0:
+            status = _pull_event(path, i)
+        if status == 0:
+            for r in range(leg.criteria):
+                leg.tabar[r] = 0.0
+            status = walk_back(leg)
+        if status != 0:
+            path.begin = i
+            return status
+        for r in range(leg.criteria):
+            path.tau[r] = leg.tabar[r]
+    return 0
+
+
+__all__ = ["AT_REST", "Path", "Transition", "backwards", "forwards"]

@@ -1,0 +1,97 @@
+"""Walks over events and in SIMD lanes: any number of directions, repeated questions, jumps on loops, units."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jourdain as jd
+from jourdain import criteria as cr
+from jourdain import library
+from jourdain.analysis.gradients.runs import NotCarried
+
+
+def bouncing(bars: int) -> jd.Model:
+    """A ball with a moving guard and restitution, and springs that make many variables."""
+    m = jd.Model("ball")
+    ball = m.body("ball", mass=m.parameter("m", 1.3, "kg"), inertia=(1, 1, 1))
+    z = m.prismatic("z", m.ground, ball, axis="z")
+    e, lift = m.parameter("e", 0.7), m.parameter("lift", 0.1, "m")
+    for i in range(bars):
+        m.force(z, -m.parameter(f"k{i}", 0.1 + 0.05 * i, "N/m") * z.position ** (1 + i % 3), name=f"k{i}")
+    m.event("bounce", z.position - lift * m.time, direction=-1, jump={z.velocity: lift - e * (z.velocity - lift)})
+    return m
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8, 9, 17])
+def test_any_number_of_directions_over_events(count: int) -> None:
+    """Groups of four and of eight, with idle lanes, agree with the adjoint; values inside, at and beyond events."""
+    s = bouncing(15).compile()
+    run = jd.Analysis(s, "simulate", {"z.displacement": 1.0}, t=2.0, rtol=1e-9, atol=1e-11)
+    names = ["e", "lift", "m", "z.displacement", "z.displacement_rate", *(f"k{i}" for i in range(15))][:count]
+    criteria = {
+        "end": cr.final("z.displacement"), "path": cr.integral("z.displacement_rate^2"), "when": cr.event_time("bounce", 2),
+        "top": cr.largest("z.displacement_rate"), "inside": cr.at(0.77, "z.displacement"),
+    }  # fmt: skip
+    forward, adjoint = (run.gradient(criteria, names, method=m) for m in ("forward", "adjoint"))
+    assert len(run.run().events) > 2
+    assert adjoint.matrix == pytest.approx(forward.matrix, rel=1e-11, abs=1e-13)
+    forward.check()
+
+
+def test_a_repeated_question_gives_the_same_bits() -> None:
+    """Memory that is used again forgets the run before: other parameters, other numbers of events, and back."""
+    run = jd.Analysis(bouncing(3).compile(), "simulate", {"z.displacement": 1.0}, t=2.0)
+    criteria, names = (
+        {"end": cr.final("z.displacement"), "path": cr.rms("z.displacement_rate")},
+        ["e", "lift", "k0", "k1", "z.displacement"],
+    )
+    for method in ("forward", "adjoint"):
+        first = run.gradient(criteria, names, method=method)
+        other = run.gradient(criteria, names, method=method, values={"e": 0.4, "z.displacement": 0.3})
+        again = run.gradient(criteria, names, method=method)
+        fresh = jd.Analysis(run.system, "simulate", {"z.displacement": 1.0}, t=2.0).gradient(criteria, names, method=method)
+        assert not np.array_equal(first.matrix, other.matrix)
+        assert np.array_equal(first.matrix, again.matrix) and np.array_equal(first.matrix, fresh.matrix)
+
+
+def test_jumps_that_loops_do_not_follow_are_refused_by_name() -> None:
+    """A jump of one velocity of a loop, whose others follow by an impulse, had a wrong derivative; one that all velocities follow is carried."""
+    m = library.four_bar()
+    crank = m.joints["crank"]
+    kick = m.parameter("kick", 0.7)
+    m.event("hit", crank.position - 0.3, jump={crank.velocity: kick * crank.velocity})
+    run = jd.Analysis(m.compile(), "simulate", {"crank.angle": 0.5}, t=0.5)
+    with pytest.raises(NotCarried, match="jump of event 'hit' leaves the constraints"):
+        run.gradient({"x": cr.final("crank.angle")}, ["kick"])
+    m = library.four_bar()
+    kick, joints = m.parameter("kick", 0.7), [m.joints[n] for n in ("crank", "coupler", "rocker")]
+    m.event("hit", m.joints["crank"].position - 0.3, jump={j.velocity: kick * j.velocity for j in joints})
+    run = jd.Analysis(m.compile(), "simulate", {"crank.angle": 0.5}, t=0.5, rtol=1e-9, atol=1e-11)
+    for method in ("forward", "adjoint"):
+        run.gradient(
+            {"x": cr.final("crank.angle"), "i": cr.integral("rocker.angle^2")}, ["kick", "crank", "coupler", "ground"], method=method
+        ).check()
+
+
+def test_loops_in_lanes() -> None:
+    """Directions side by side through elimination and projection, with reactions in a criterion."""
+    run = jd.Analysis(library.four_bar().compile(), "simulate", {"crank.angle": 0.5}, t=0.4)
+    names = [n for n in run.system.parameters if "gravity" not in n][:8]
+    criteria = {"a": cr.final("rocker.angle"), "b": cr.rms("crank.reaction.x"), "c": cr.at(0.123, "crank.angle_rate")}
+    forward, adjoint = (run.gradient(criteria, names, method=m) for m in ("forward", "adjoint"))
+    assert len(names) > 4
+    assert adjoint.matrix == pytest.approx(forward.matrix, rel=1e-10, abs=1e-12)
+
+
+def test_every_entry_has_its_unit() -> None:
+    run = jd.Analysis(bouncing(2).compile(), "simulate", {"z.displacement": 1.0}, t=0.3)
+    criteria = {
+        "path": cr.integral("t*z.displacement_rate^2"), "end": cr.final("abs(z.displacement) + 1"), "when": cr.end_time(),
+        "mixed": cr.final("z.displacement + t"), "scaled": cr.rms("s*z.displacement", s=2.0), "fit": cr.least_squares("z.displacement", [0.1], [0.9]),
+    }  # fmt: skip
+    g = run.gradient(criteria, ["k0", "m", "z.displacement", "z.displacement_rate"])
+    assert g.value_units == {"path": "m^2", "end": "m", "when": "s", "mixed": None, "scaled": None, "fit": "m^2"}
+    assert g.units["path"] == {"k0": "m^2 s^2/kg", "m": "m^2/kg", "z.displacement": "m", "z.displacement_rate": "m s"}
+    assert g.units["end"]["z.displacement"] == "1" and g.units["when"]["m"] == "s/kg" and g.units["mixed"]["m"] is None
+    assert "m^2 s^2/kg" in str(g) and "m s" in str(g)
