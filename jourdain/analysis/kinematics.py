@@ -76,7 +76,7 @@ class Motion(Shown):
     def solution(self) -> Solution:
         """The same as a solution with named channels (accelerations end in ``_acc``)."""
         from ..results.channel import Channel
-        from .simulate import solution_of
+        from ..systems.solution import solution_of
 
         x = np.hstack([self.q, self.v, np.broadcast_to(self.z, (len(self.t), len(self.z)))])
         plain = solution_of(self.system, self.t, x, {"model": self.system.model.name, "method": "kinematics"})

@@ -5,7 +5,7 @@ Each piece is an ordinary run of its system and method that goes on from the las
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,10 @@ from ..results.solution import Solution
 from ..solvers import EXPLICIT, IMPLICIT
 from ..systems.inputs import Inputs
 from ..systems.phases import Joined, caught, phase, released_in
-from ..systems.run import Restart, Settings, SimulationError, SimulationInterrupted
+from ..systems.run import LEAST_EXPLICIT, Outcome, Restart, Run, Settings, SimulationError, SimulationInterrupted
 from ..systems.state import State
-from .simulate import LEAST_EXPLICIT, LEAST_IMPLICIT, end_of, released_at, settings_of, solved, started
+from .outcome import looked_at, solved
+from .simulate import end_of, released_at, settings_of, started
 
 if TYPE_CHECKING:
     from ..systems.system import System
@@ -28,8 +29,12 @@ MOST_AT_ONCE = 10
 class Pieces:
     """A run whose phases and methods follow each other."""
 
-    def __init__(self, system: System, method: str | None, inputs: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self, system: System, method: str | None, inputs: Mapping[str, Any] | None, ready: Iterable[tuple[Run, Outcome]] = ()
+    ) -> None:
         self.system, self.method, self.inputs = system, method, inputs
+        #: Pieces after the first that have been run already.
+        self._ready = iter(ready)
         self.done: list[Solution] = []
         #: When methods began, and why they were left.
         self.turns: list[dict[str, Any]] = []
@@ -84,6 +89,9 @@ class Pieces:
     ) -> tuple[Solution, str]:
         """One run of one system by one method, from ``start`` to the end or as far as it goes, and how it ended."""
         later = bool(self.done)
+        done = next(self._ready, None)
+        if done is not None:
+            return looked_at(now, *done), done[0].status
         times, most = settings.times, settings.max_steps
         if later:
             times = times if times is None else times[times > start.t]
@@ -102,8 +110,7 @@ class Pieces:
             self._least *= 2
         state = end_of(now, last)
         start = State(now.reference, state.q, state.v, state.z, state.t, state.memory)
-        method, leave = (IMPLICIT, LEAST_IMPLICIT) if explicit else (EXPLICIT, self._least)
-        return start, replace(settings, method=method, leave=leave, step=None)  # the step of the other method says nothing
+        return start, settings.turned(self._least)
 
     def _next_phase(self, now: System, last: Solution) -> tuple[System, State]:
         """The system after an event that released or engaged something, and the state there."""

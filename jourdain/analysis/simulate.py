@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +16,13 @@ from ..errors import InputError, ModelError
 from ..model.contact_methods import touches
 from ..model.values import number
 from ..results.solution import Solution
-from ..solvers import ADAPTIVE, AUTO, EXPLICIT, IMPLICIT
-from ..systems.audit import audited, beyond_limits, too_bent, too_short
-from ..systems.constraints import check_closed
-from ..systems.happened import event_table
+from ..solvers import AUTO, EXPLICIT, IMPLICIT
 from ..systems.inputs import Controller, Inputs
-from ..systems.modes import dictating_mode
-from ..systems.run import DEFAULTS, Outcome, Restart, Run, Settings, SimulationError, SimulationInterrupted
-from ..systems.solution import Then, solution_of
+from ..systems.run import DEFAULTS, LEAST_EXPLICIT, LEAST_IMPLICIT, Restart, Settings, SimulationError, SimulationInterrupted
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
+from .outcome import solved
+from .plain import again, keep, key_of
 
 if TYPE_CHECKING:
     from ..systems.system import System
@@ -42,6 +39,11 @@ def simulate(
     """
     if t is None:
         raise InputError(f"simulate '{system.model.name}': for how long? give t= in seconds, or (start, end)")
+    key = key_of(system, x0, t, method, options) if inputs is None and parameters is None else None
+    if key is not None:
+        found = again(system, x0, t, key)
+        if found is not None:
+            return found
     if parameters is not None:
         system = system.copy(parameters)
     if "formulation" in options:
@@ -60,6 +62,8 @@ def simulate(
     settings, rest = settings_of(system, span, method, options, restart)
     run = system.run(start, span, Inputs(system, inputs, start.memory), settings, rest)
     solution = solved(system, run, restart)
+    if key is not None:
+        keep(key, run, rest)
     if run.status == "left":
         from .pieces import Pieces
 
@@ -76,28 +80,6 @@ def started(system: System, x0: Any, t: Any) -> tuple[State, Restart | None, tup
         start = system.state(x0)
     span = span_of(system.model.name, start.t, t)
     return start if start.t == span[0] else start.with_values(t=span[0]), restart, span
-
-
-def solved(system: System, run: Run, restart: Restart | None, begun: bool = False) -> Solution:
-    """A run gone through, looked at and told; one that has begun earlier may be as far from closed as the other scheme left it."""
-    name = system.model.name
-    if not run.fits(restart):  # what another scheme left of its velocities' errors is put right by the first step
-        check_closed(system, run.start, 1e-4 if begun or restart is not None else 1e-6)
-    outcome = audited(system, run, run.go(restart))
-    run.status = outcome.status
-    solution = _solution(system, run, outcome)
-    if outcome.status == "interrupted":
-        reached = outcome.restart.t if outcome.restart is not None else solution.t[-1]
-        raise SimulationInterrupted(f"simulate '{name}': interrupted at t = {reached:.6g} s; what was done is in .solution", solution)
-    if outcome.status in ("failed", "max_steps"):
-        cause = outcome.cause.__cause__ or outcome.cause if outcome.cause is not None else None
-        raise SimulationError(f"simulate '{name}': {outcome.message}", solution) from cause
-    told = too_bent(system, outcome) or beyond_limits(system, solution) or too_short(system, run, outcome, solution)
-    if told:
-        warnings.warn(f"simulate '{name}': {told}", RuntimeWarning, stacklevel=4)
-    if outcome.status == "doubtful":
-        warnings.warn(f"simulate '{name}': {outcome.message}", RuntimeWarning, stacklevel=4)
-    return solution
 
 
 def settings_of(
@@ -184,8 +166,6 @@ def _given_steps(name: str, steps: Any, given: Mapping[str, Any]) -> np.ndarray 
         raise InputError(f"simulate '{name}': steps = {steps!r} are neither a solution nor instants in seconds") from None
 
 
-#: Explicit steps near the limit of stability, and implicit steps, after which a method may be left for the other.
-LEAST_EXPLICIT, LEAST_IMPLICIT = 100, 100
 #: Options that are times.
 TIMES = ("step", "max_step")
 #: Methods that were written with underscores.
@@ -201,39 +181,6 @@ def spelled(method: Any) -> Any:
         warnings.warn(f"simulate: method '{method}' is now written '{new}'", DeprecationWarning, stacklevel=5)
         return new
     return method
-
-
-def _solution(system: System, run: Run, outcome: Outcome) -> Solution:
-    """What a run gave, with names."""
-    inputs, settings = run.inputs, run.settings
-    inputs.broken = outcome.cause is not None
-    values = system.parameter_vector  # as they are now
-
-    def about() -> dict[str, Any]:
-        known = system.model.parameter_set
-        adapts = settings.step is None or settings.method in ADAPTIVE
-        told = dictating_mode(system.model, abs(run.span[1] - run.span[0]), int(outcome.statistics().get("steps", 0))) if adapts else ""
-        return {
-            "model": system.model.name, "formulation": system.formulation, "run": run.kind, "method": str(settings.method), "rtol": settings.rtol,
-            "atol": settings.atol, "parameters": {p.name: x for p, x in zip(known, values.tolist(), strict=True) if not p.data},
-            "status": outcome.status, "message": outcome.message, "every_step": settings.times is None,
-            **({"structures": known.digest} if known.digest else {}), **({"note": told} if told else {}), **outcome.about,
-        }  # fmt: skip
-
-    solution = solution_of(
-        system, outcome.t, outcome.states, about, outcome.statistics, inputs.at, outcome.between, outcome.channels, bool(inputs.callbacks),
-        outcome.instead, outcome.driven,
-    )  # fmt: skip
-    solution.restart, solution.raw = outcome.restart, outcome.raw
-    if outcome.contacts is not None:
-        solution.touching = outcome.contacts(solution)
-    elif system.model.contacts and touches(system.model):
-        from ..systems.touch_table import TouchTable
-
-        solution.touching = TouchTable(solution, system.reference)
-    if system.model.events:
-        solution._events = Then(system)(partial(event_table, system, inputs, outcome.events))
-    return solution
 
 
 def end_of(system: System, solution: Solution) -> State:

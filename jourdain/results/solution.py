@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 Dense = Callable[[NDArray[np.float64]], Mapping[str, Array]]
 """Dense output: times (n,) → values (n, …) of the channels it knows, by name."""
 
+#: What a solution whose parts are made later has not at first.
+_LATER = ("_given", "_events", "dense", "frame_provider", "restart", "raw", "touching")
 _AXES = {"x": 0, "y": 1, "z": 2}
 _COMPONENT = re.compile(r"(.+)\[(\d+(?:,\d+)*)\]")
 
@@ -117,12 +119,13 @@ class Solution(Shown):
     """
 
     #: What the method remembers at the end, to go on from there: ``system.simulate(solution, …)``.
-    restart: Any = None
+    restart: Any
     #: The run in the words of the engine that computed it, where these are others than the model's, or a function that gives it.
-    raw: Solution | Callable[[], Solution] | None = None
-
+    raw: Solution | Callable[[], Solution] | None
     #: What touched what, of a run with contacts.
-    touching: Any = None
+    touching: Any
+    #: Makes all that is read later.
+    _whole: Callable[[], Solution]
 
     @property
     def contacts(self) -> Any:
@@ -159,9 +162,27 @@ class Solution(Shown):
         self.dense = dense
         self.frame_provider = frame_provider
         self._events = events
+        self.restart = self.raw = self.touching = None
         if not (callable(channels) and callable(metadata) and callable(statistics) and callable(derivatives)):
             for name in [n for n, given in self._given.items() if not callable(given)]:
                 getattr(self, name)  # checked now
+
+    @classmethod
+    def later(cls, t: NDArray[np.float64], whole: Callable[[], Solution], system: Any) -> Solution:
+        """A solution of which only the times are known yet: whatever else is read first makes the whole."""
+        found = cls.__new__(cls)
+        t.setflags(write=False)
+        found.t, found.system, found._whole = t, system, whole
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        whole = self.__dict__.get("_whole")
+        if whole is None or name not in _LATER:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        for made, x in whole().__dict__.items():
+            self.__dict__.setdefault(made, x)
+        self.__dict__.pop("_whole", None)
+        return self.__dict__[name]
 
     def _part(self, name: str) -> Any:
         """What was given for a part, computed if it is a function; it is let go of."""

@@ -27,7 +27,7 @@ class Kept:
     def add(self, *blocks: np.ndarray) -> None:
         """Appends blocks of rows, one for each column; they are not copied."""
         self._blocks.append(blocks)
-        self._bytes += sum(block.nbytes for block in blocks)
+        self._bytes += sum([block.nbytes for block in blocks])
         if self._files or self._bytes > ROOM:
             self._spill()
         else:

@@ -47,27 +47,41 @@ def audited(system: Compiled, run: Run, outcome: Outcome) -> Outcome:
     return replace(outcome, status="doubtful", message=told) if told else outcome
 
 
+class Limits:
+    """Limits of joints that do not act by themselves, with the places of their coordinates."""
+
+    def __init__(self, system: Compiled) -> None:
+        model, names = system.model, system.coordinate_names
+        acting = {joint.name for load in model.loads.values() if load.kind == "stop" for joint in load.joints} | set(model.rigid_stops)
+        self.joints = [
+            j
+            for j in model.joints.values()
+            if j.limits != (None, None) and j.name not in acting and len(j.coordinates) == 1 and len(j.coordinates[0].names) == 1
+            if j.coordinates[0].names[0] in names
+        ]
+        self._places = np.array([names.index(j.coordinates[0].names[0]) for j in self.joints], dtype=np.int64)
+        slack = 1e-6 * np.array([max(1.0, *(abs(e) for e in j.limits if e is not None)) for j in self.joints])
+        self.low = np.array([-np.inf if j.limits[0] is None else j.limits[0] for j in self.joints]) - slack
+        self.high = np.array([np.inf if j.limits[1] is None else j.limits[1] for j in self.joints]) + slack
+
+    def left(self, rows: np.ndarray) -> bool:
+        """Whether one of them is left by states in rows."""
+        x = rows[:, self._places]
+        return bool((x < self.low).any() or (x > self.high).any())
+
+
 def beyond_limits(system: Compiled, solution: Solution) -> str:
     """Which joint has left limits that do not act, when first, and how far."""
-    limited = [j for j in system.model.joints.values() if j.limits != (None, None)]
-    if not limited:
-        return ""
-    acting = {joint.name for load in system.model.loads.values() if load.kind == "stop" for joint in load.joints} | set(
-        system.model.rigid_stops
-    )
-    for joint in limited:
-        low, high = joint.limits
-        names = joint.coordinates[0].names if len(joint.coordinates) == 1 else ()
-        if joint.name in acting or len(names) != 1 or names[0] not in system.coordinate_names:
-            continue
-        x = solution[names[0]]
-        slack = 1e-6 * max(1.0, *(abs(e) for e in (low, high) if e is not None))
-        out = (x < (-np.inf if low is None else low) - slack) | (x > (np.inf if high is None else high) + slack)
+    limits = Limits(system)
+    for joint, least, most in zip(limits.joints, limits.low, limits.high, strict=True):
+        name, (low, high) = joint.coordinates[0].names[0], joint.limits
+        x = solution[name]
+        out = (x < least) | (x > most)
         if out.any():
             k = int(np.argmax(out))
             shown = f"{'−∞' if low is None else f'{low:g}'} … {'∞' if high is None else f'{high:g}'} {joint.coordinates[0].unit}"
             return (
-                f"'{names[0]}' leaves its limits {shown} at t = {solution.t[k]:.4g} s (it is {x[k]:.4g} there); limits do not act by "
+                f"'{name}' leaves its limits {shown} at t = {solution.t[k]:.4g} s (it is {x[k]:.4g} there); limits do not act by "
                 f"themselves: m.stops() before compile(), or m.stop({joint.name}), makes them"
             )
     return ""
@@ -210,15 +224,12 @@ def _lost(system: Compiled, run: Run, outcome: Outcome, rows: list[int]) -> str:
     )
 
 
-#: Steps that are looked at between their ends, and where.
-LOOKS, INSIDE = 8, (0.0, 0.31, 0.57, 0.83, 1.0)
-
-
 def passed_over(events: Sequence[Event], trajectory: Trajectory) -> str:
     """Which event's guard changes its sign there and back within a step, so that the event was not seen: it is faster than the steps."""
     s = trajectory.segments
     if s is None or not events or not len(s.start):
         return ""
+    from ..solvers.ode.inside import INSIDE, LOOKS
     from ..solvers.rows import at_rows
 
     looks = sorted({(len(s.start) - 1) * i // (LOOKS - 1) for i in range(LOOKS)})
@@ -261,4 +272,4 @@ def conservative(system: Compiled) -> bool:
     return all(e is ZERO for result in system.symbolic("load_powers").outputs for e in result.expressions)
 
 
-__all__ = ["audited", "beyond_limits", "conservative", "passed_over", "too_bent", "too_short"]
+__all__ = ["Limits", "audited", "beyond_limits", "conservative", "passed_over", "too_bent", "too_short"]

@@ -164,12 +164,12 @@ class OdeRun(Run):
         ``more`` is what it depends on beyond the settings; ``prepare`` takes :func:`.integrate` or :func:`.ready`.
         """
         s, drives = self.settings, self.native.drives
-        key = (s.method, s.rtol, s.atol, s.step, s.max_step, s.max_steps, s.leave, *more)
+        key = (*s.control, *more)
         if not self.inputs.repeat or s.steps is not None or not is_plain(key):
             return prepare(integrate)  # type: ignore[no-any-return]
         drive = drives.pop(key, None)
         if drive is not None:
-            again(drive, span, first, s.times, s.keeps_interpolant)
+            again(drive, span, first, s.times, s.keeps_interpolant, s.max_steps)
             if drive.session.memories is not None:
                 drive.session.memories.renew(self.inputs.renewed)
         else:
@@ -230,14 +230,27 @@ class OdeRun(Run):
     # -- what it gave ---------------------------------------------------------------------------------------------
 
     def outcome(self, trajectory: Trajectory) -> Outcome:
-        """The trajectory as states of the model, with what is needed to go on."""
+        """What the trajectory is for the model, with what is needed to go on."""
         message = trajectory.message if trajectory.cause is not None else self.told(trajectory)
         status = trajectory.status
         if self.system.model.events and self.inputs.steady and status == "finished":
-            missed = passed_over([e for e in self.events() if e.name in self.system.model.events], trajectory)
+            missed = self._missed(trajectory)
             status, message = ("doubtful", missed) if missed else (status, message)
+        return self.gave(trajectory, status, message, self.native.u)
+
+    def _missed(self, trajectory: Trajectory) -> str:
+        """Which event of the model was passed over, in words."""
+        if trajectory.segments is None or not self.native.guards_cross_inside(trajectory.segments, self._own_events):
+            return ""
+        return passed_over(self._own_events(), trajectory)
+
+    def _own_events(self) -> list[Event]:
+        return [e for e in self.events() if e.name in self.system.model.events]
+
+    def gave(self, trajectory: Trajectory, status: str, message: str, u: np.ndarray) -> Outcome:
+        """The trajectory as states of the model, and the inputs at its end."""
         inner = trajectory.restart
-        restart = Restart(self.kind, self.settings.method, inner.t, self.final(trajectory), inner, self.memory(self.native.u))
+        restart = Restart(self.kind, self.settings.method, inner.t, self.final(trajectory), inner, self.memory(u))
         return Outcome(
             trajectory.t, self.rows(trajectory), status, message, lambda: dict(vars(trajectory.stats)), self.between(trajectory),
             restart, cause=trajectory.cause, events=self.happened(trajectory),

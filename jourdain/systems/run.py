@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import InputError, SolverError
 from ..results.channel import Channel
+from ..solvers import EXPLICIT, IMPLICIT
 from .solution import Between, Rows
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ class SimulationInterrupted(KeyboardInterrupt):
         self.solution = solution
 
 
+#: Explicit steps near the limit of stability, and implicit steps, after which a method may be left for the other.
+LEAST_EXPLICIT, LEAST_IMPLICIT = 100, 100
+
+
 @dataclass(frozen=True)
 class Settings:
     """Method, step control and output of a run; ``given`` names the options that the user wrote."""
@@ -70,6 +75,16 @@ class Settings:
     def keeps_interpolant(self) -> bool:
         """Whether states between steps are asked for (by default when every step is kept)."""
         return self.times is None if self.dense is None else self.dense
+
+    def turned(self, least: int) -> Settings:
+        """Those of the other method, where two take turns; the explicit one is left after ``least`` steps at the limit of its stability."""
+        method, leave = (IMPLICIT, LEAST_IMPLICIT) if self.method == EXPLICIT else (EXPLICIT, least)
+        return replace(self, method=method, leave=leave, step=None)  # the step of the other method says nothing
+
+    @property
+    def control(self) -> tuple[Any, ...]:
+        """Method and step control, by which integrations are told apart that are kept for other runs."""
+        return self.method, self.rtol, self.atol, self.step, self.max_step, self.leave
 
 
 #: Common options and what they are without being given.
@@ -225,6 +240,8 @@ def make_run(
 
 __all__ = [
     "DEFAULTS",
+    "LEAST_EXPLICIT",
+    "LEAST_IMPLICIT",
     "Happened",
     "Outcome",
     "Restart",

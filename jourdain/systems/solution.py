@@ -76,10 +76,10 @@ def solution_of(
 
 
 class Then:
-    """Parameter values as they are now, put back into a system for whatever a solution computes later."""
+    """Parameter values as they are now (or were), put back into a system for whatever a solution computes later."""
 
-    def __init__(self, system: System) -> None:
-        self.reference, self.parameters = system.reference, system.parameter_vector
+    def __init__(self, system: System, parameters: np.ndarray | None = None) -> None:
+        self.reference, self.parameters = system.reference, system.parameter_vector if parameters is None else parameters
 
     def __call__(self, compute: Callable[..., T]) -> Callable[..., T]:
         def computed(*given: Any) -> T:

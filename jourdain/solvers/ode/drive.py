@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,7 @@ from jourdain.solvers.interruption import CHUNK_TIME, Interruption
 from jourdain.solvers.memory_log import not_renewed
 from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers.ode import frame as fr
+from jourdain.solvers.ode.ended import Ended, stiffness
 from jourdain.solvers.ode.leave import STIFF, Leave
 from jourdain.solvers.ode.march import march
 from jourdain.solvers.ode.method import Method
@@ -33,7 +35,7 @@ class Drive:
         self.session = session = Session(method, n)
         session.count.positions = positions
         session.frame.first = first_step.address
-        self._chunk = 64
+        self._chunk = self._granted = 64
         #: The number of steps after which a word is said about their number; None: not any more.
         self._to_tell: int | None = None
         #: When to stop for another sort of method.
@@ -45,24 +47,27 @@ class Drive:
         early = SLOW_STEPS if self.leave is None else LONG_STEPS  # stiffness is no news to a run that leaves for it
         self._to_tell = early if self.method.adaptive and not self.method.stiff else None
         self.session.start(x0, t0, t1, step)
+        self.session.clock.h_min = 4.0 * fr.EPS * abs(t1 - t0)
         if self.leave is not None:
             self.leave.arm(self.session)
 
-    def again(self, x0: NDArray[np.float64] | Checkpoint, t0: float, t1: float, t_eval: NDArray[np.float64] | None, dense: bool) -> None:
+    def again(
+        self, x0: NDArray[np.float64] | Checkpoint, t0: float, t1: float, t_eval: NDArray[np.float64] | None, dense: bool, max_steps: int
+    ) -> None:
         """Sets everything back for another run with the same method, functions, tolerances and events."""
         session = self.session
         session.renew()
-        if t_eval is not None or not session.every_step or dense != session.dense:
+        if t_eval is not session.times or dense != session.dense:
             session.set_output(t_eval, dense, session.n_y)
             session.keep()
+        session.progress.max_steps = max_steps
         self.start(x0, t0, t1, self.step)
 
-    def tolerances(self, rtol: float, atol: ArrayLike, max_step: float, max_steps: int) -> None:
-        """Error allowed in a step, the largest step (s) and how many."""
+    def tolerances(self, rtol: float, atol: ArrayLike, max_step: float) -> None:
+        """Error allowed in a step, and the largest step (s)."""
         session = self.session
         session.tol[0], session.tol[1:] = rtol, atol
-        session.clock.h_max, session.progress.max_steps = max_step, max_steps
-        session.clock.h_min = 4.0 * fr.EPS * abs(self.span[1] - self.span[0])
+        session.clock.h_max = max_step
 
     def functions(
         self, rhs: NativeFunction, jacobian: NativeFunction | None, time_derivative: NativeFunction | None,
@@ -76,29 +81,60 @@ class Drive:
 
     def run(self, progress: bool) -> Trajectory:
         """Integrate to the end, or as far as it goes."""
-        session = self.session
         begun = time.perf_counter()
-        with Interruption() as interruption:
-            if progress:
-                with TimeBar(*self.span) as bar:
-                    reason = self._run(interruption, bar.at)
-            else:
-                reason = self._run(interruption, None)
-        status, message = explain(session, reason, self.method)
-        t, x, y = session.output()
-        statistics = session.statistics(time.perf_counter() - begun)
-        return Trajectory(t, x, y, status, message, statistics, tuple(session.records), session.save(), session.segments(), session.error)
+        found = self._done(fr.PAUSED if progress else self._at_once(), begun, progress)
+        return found.trajectory() if found.__class__ is Ended else found
 
-    def _run(self, interruption: Interruption, show: Callable[[float], None] | None) -> int:
-        """March in chunks of about a tenth of a second until done; return the reason of the end (0: interrupted)."""
+    def run_short(self) -> Ended | Trajectory:
+        """The same of a run that may well finish with its first chunk; its trajectory is put together later then."""
+        begun = time.perf_counter()
+        return self._done(self._at_once(), begun, False)
+
+    def _done(self, reason: int, begun: float, progress: bool) -> Any:
+        """What is left to do after a first chunk that has ended for a reason."""
+        session = self.session
+        if reason == fr.FINISHED:
+            return Ended(session, begun)
+        if reason != 0:
+            with Interruption() as interruption:
+                if progress:
+                    with TimeBar(*self.span) as bar:
+                        reason = self._run(interruption, bar.at, 0, begun)
+                else:
+                    reason = self._run(interruption, None, reason, begun)
+        status, message = explain(session, reason, self.method)
+        return Ended(session, begun).trajectory(status, message, session.error)
+
+    def _grant(self, room: int) -> None:
+        """Let the march take so many steps before Python is asked."""
+        granted = self._chunk if self.leave is None else self.leave.room(self.session, self._chunk)
+        self.session.progress.steps_left = self._granted = min(granted, room)
+
+    def _at_once(self) -> int:
+        """The first chunk, with which short runs end; nobody listens to Ctrl-C before it is over, and then it is Python's own."""
+        session = self.session
+        self._grant(session.step_room)
+        try:
+            reason = march.call(session.address)
+        except KeyboardInterrupt:
+            reason = 0
+        if reason == fr.FINISHED or reason == 0:
+            session.collect_noted()
+        return reason
+
+    def _run(self, interruption: Interruption, show: Callable[[float], None] | None, reason: int, begun: float) -> int:
+        """March in chunks of about a tenth of a second until done; return the reason of the end (0: interrupted).
+
+        A `reason` is that of a first chunk, begun then, which has been done.
+        """
         session = self.session
         room = session.step_room
         try:
             while True:
-                granted = self._chunk if self.leave is None else self.leave.room(session, self._chunk)
-                session.progress.steps_left = granted = min(granted, room)
-                begun = time.perf_counter()
-                reason = march.call(session.address)
+                if not reason:
+                    self._grant(room)
+                    begun = time.perf_counter()
+                    reason = march.call(session.address)
                 spent = time.perf_counter() - begun
                 room = session.room_left if reason == fr.SAMPLE else 0  # the buffers fill from sample to sample
                 if room < session.step_room // 2 and reason in (fr.SAMPLE, fr.EVENT, fr.PAUSED, fr.RENEWED):
@@ -113,8 +149,8 @@ class Drive:
                 if self.leave is not None and reason in (fr.PAUSED, fr.SAMPLE) and self.leave.now(session, self.span[1]):
                     return fr.LEFT
                 if reason == fr.PAUSED:
-                    if granted == self._chunk and session.progress.steps_left <= 0:
-                        self._chunk = max(1, int(granted * min(8.0, CHUNK_TIME / max(spent, 1e-9))))
+                    if self._granted == self._chunk and session.progress.steps_left <= 0:
+                        self._chunk = max(1, int(self._chunk * min(8.0, CHUNK_TIME / max(spent, 1e-9))))
                 elif reason == fr.SAMPLE:
                     session.act_at_sample()
                 elif reason == fr.RENEWED:
@@ -124,13 +160,14 @@ class Drive:
                         return fr.TERMINAL
                 else:
                     return int(reason)
+                reason = 0
         except KeyboardInterrupt:
             return 0
         except Exception as error:  # of an action in Python: what was done before it is kept
             session.error = error
             return fr.HOOK_FAILED
         finally:
-            session.collect(ended=True)
+            session.collect_noted()
 
     def _tell(self) -> None:
         """Says once, early, that a run will take far more steps than another method would."""
@@ -158,11 +195,9 @@ class Drive:
 def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
     """Return status and message for the reason that ended the march."""
     clock, count = session.clock, session.count
-    hint = ""
     if session.error is not None:
         return "failed", str(session.error)
-    if count.stiff >= STIFF:
-        hint = f"the problem looks stiff to '{method.name}': try method='radau' or 'rosenbrock'"
+    hint = stiffness(count.stiff, method)
     if reason in (0, fr.FINISHED):
         return ("finished" if reason else "interrupted"), hint
     t, bad_t = clock.t, clock.t_bad

@@ -56,14 +56,16 @@ def ready(
     return prepare(rhs, t_span, x0, method, **options)
 
 
-def again(drive: Drive, t_span: tuple[float, float], x0: Array | Checkpoint, t_eval: ArrayLike | None, dense: bool) -> Drive:
+def again(
+    drive: Drive, t_span: tuple[float, float], x0: Array | Checkpoint, t_eval: ArrayLike | None, dense: bool, max_steps: int
+) -> Drive:
     """A drive that has run once made ready for another run, with the same functions, tolerances and events."""
     t0, t1 = t_span
     start = x0.x if isinstance(x0, Checkpoint) else x0
     _check_start(drive.method, t0, t1, x0, start)
     if start.size != drive.session.n:
         raise InputError(f"integrate: initial state of {start.size} components where the integration has {drive.session.n}")
-    drive.again(x0, t0, t1, None if t_eval is None else _check_times(t_eval, t0, t1), dense)
+    drive.again(x0, t0, t1, None if t_eval is None else _check_times(t_eval, t0, t1), dense, max_steps)
     return drive
 
 
@@ -135,7 +137,8 @@ def prepare(
     drive = Drive(chosen, start.size, _positions(chosen, start.size, positions))
     drive.leave = leave
     drive.start(x0 if isinstance(x0, Checkpoint) else start, t0, t1, step)
-    drive.tolerances(rtol, atol, max_step, max_steps)
+    drive.tolerances(rtol, atol, max_step)
+    drive.session.progress.max_steps = max_steps
     drive.functions(rhs, jacobian, time_derivative, project, output)
     session = drive.session
     session.set_switch(switch)

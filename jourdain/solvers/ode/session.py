@@ -19,7 +19,7 @@ from jourdain.solvers.ode import frame as fr
 from jourdain.solvers.ode import progress as pr
 from jourdain.solvers.ode.events import Event, EventRecord, Samples, Switch
 from jourdain.solvers.ode.method import Method
-from jourdain.solvers.ode.trajectory import Checkpoint, Segments, Statistics
+from jourdain.solvers.ode.trajectory import Checkpoint, Segments
 
 if TYPE_CHECKING:
     from jourdain.solvers.ode.memories import Renewals
@@ -30,8 +30,6 @@ LARGEST_BUFFER = 1 << 21
 #: Memory (numbers) of a session that is worth keeping for another run.
 SMALL = 1 << 18
 
-#: The counters of the work done, in the order of :class:`Statistics`.
-WORK = slice(fr.Count.struct.fields["steps"][0], fr.Count.struct.fields["n_events"][0] + 1)
 #: Rows, their limit, segments and events.
 FILLED = slice(fr.Progress.struct.fields["rows"][0], fr.Progress.struct.fields["events"][0] + 1)
 STAGE = fr.Clock.struct.fields["stage_t"][0]
@@ -109,7 +107,9 @@ class Session:
         self.count, self.progress = fr.Count.at(words[at["count"]]), fr.Progress.at(words[at["progress"]])
         self.x, self.tol, self.stops, self.owners = doubles[at["x"]], doubles[at["tol"]], doubles[at["stops"]], words[at["owners"]]
         self.coefs = layout.coefs
-        self._changing, self._memory = words[layout.changing :], words[layout.memory :]
+        self._changing, self.remembered = words[layout.changing :], layout.remembered
+        #: What the method remembers.
+        self.memory = words[layout.memory :]
         self._filled = self.progress.words[FILLED]
         self._stage = base + 8 * (at["clock"].start + STAGE)
         self._prepared: NDArray[np.int64] | None = None
@@ -124,7 +124,9 @@ class Session:
         self._nothing_yet()
 
     def _nothing_yet(self) -> None:
-        self.rows, self.spans = Kept(), Kept()
+        #: Rows and interpolants that are no longer in the buffers.
+        self.rows: Kept | None = None
+        self.spans: Kept | None = None
         self.records: list[EventRecord] = []
         #: What an action in Python raised.
         self.error: Exception | None = None
@@ -247,7 +249,7 @@ class Session:
 
     def set_output(self, t_eval: Array | None, dense: bool, n_y: int) -> None:
         """Allocate the rows: exactly those asked for, or a buffer for every step."""
-        self.n_y, self.dense, self.every_step = n_y, dense, t_eval is None
+        self.n_y, self.dense, self.times, self.every_step = n_y, dense, t_eval, t_eval is None
         progress = self.progress
         progress.keep_dense, progress.every_step = dense, self.every_step
         progress.evals = 0 if t_eval is None else t_eval.size
@@ -287,23 +289,36 @@ class Session:
             else self.step_room - max(k if self.every_step else 0, segments)
         )
 
-    def collect(self, ended: bool = False) -> None:
-        """Move what the kernel has written out of its buffers, and enlarge them while they are small, unless the run has ended."""
-        k, _, segments, events = self._filled.tolist()
-        if events:
+    def collect(self) -> None:
+        """Move what the kernel has written out of its buffers, and enlarge them while they are small."""
+        k, _, segments, _ = self._filled.tolist()
+        self.collect_noted()
+        self._collect_spans(segments)
+        if self.every_step:
+            self._collect_rows(k)
+            if 2 * k > self.room and 2 * self.room * max(self.n, self.coefs) < LARGEST_BUFFER:
+                self._allocate_rows(4 * self.room)
+
+    def collect_noted(self) -> None:
+        """Move events, memories and unknowns out of their buffers."""
+        if self.progress.events:
             self.collect_events()
         if self.memories is not None:
             collect(self.memories.record.log, self.memories.noted)
         if self.unknowns is not None:
             collect(self.unknowns.record.log, self.unknowns.noted)
-        if segments:
-            self.progress.segments = 0
-            self.spans.add(self.spans_room[:segments].copy(), self.coef_room[:segments].copy())
-        if k and self.every_step:
+
+    def _collect_rows(self, k: int) -> None:
+        if k:
             self.progress.rows = 0
+            self.rows = Kept() if self.rows is None else self.rows
             self.rows.add(self.row_t[:k].copy(), self.row_x[:k].copy(), self.row_y[:k].copy())
-            if not ended and 2 * k > self.room and 2 * self.room * max(self.n, self.coefs) < LARGEST_BUFFER:
-                self._allocate_rows(4 * self.room)
+
+    def _collect_spans(self, k: int) -> None:
+        if k:
+            self.progress.segments = 0
+            self.spans = Kept() if self.spans is None else self.spans
+            self.spans.add(self.spans_room[:k].copy(), self.coef_room[:k].copy())
 
     def collect_events(self) -> None:
         """Move the events that the kernel has noted out of its buffer."""
@@ -354,39 +369,30 @@ class Session:
         self.progress.forget = component
         return event.terminal
 
-    def save(self) -> Checkpoint:
-        """Everything that the method remembers."""
-        memory, parts = self._memory.copy(), self._layout.remembered
-        return Checkpoint(self.method.name, self.clock.t, memory[parts["x"]].view(np.float64), memory, parts)
-
     def load(self, checkpoint: Checkpoint) -> None:
         """Take over the memory of an earlier integration; its statistics start from zero."""
         if checkpoint.memory is None:
             self.x[:], self.clock.t = checkpoint.x, checkpoint.t
             return
         h_max, positions, c = self.clock.h_max, self.count.positions, self.count
-        self._memory[:] = checkpoint.memory
+        self.memory[:] = checkpoint.memory
         self.clock.h_max, c.positions = h_max, positions
         c.steps = c.rejected = c.n_rhs = c.n_jac = c.n_lu = c.n_events = c.bad_status = 0
         c.begin = 1
 
-    def statistics(self, wall_time: float) -> Statistics:
-        """Return the work done so far."""
-        steps, rejected, rhs, jacobians, factorizations, events = self.count.words[WORK].tolist()
-        return Statistics(steps, rejected, rhs, jacobians, factorizations, events, wall_time)
-
     def output(self) -> tuple[Array, Array, Array]:
-        """Return all rows."""
-        if not self.every_step:
-            k = self.progress.rows
-            return self.row_t[:k], self.row_x[:k], self.row_y[:k]
-        if not self.rows:
-            return np.zeros(0), np.zeros((0, self.n)), np.zeros((0, self.n_y))
-        t, x, y = self.rows.joined()
-        return t, x, y
+        """All rows of a run that has ended."""
+        if self.rows is not None:
+            self._collect_rows(self.progress.rows)
+            t, x, y = self.rows.joined()
+            return t, x, y
+        k = self.progress.rows  # in the buffers, where other runs may write
+        return self.row_t[:k].copy(), self.row_x[:k].copy(), self.row_y[:k].copy() if self.n_y else self.row_y[:k]
 
     def segments(self) -> Segments | None:
-        """Return all interpolants, if they were kept."""
-        if not self.spans:
-            return None
-        return Segments.of(self.spans.pieces(), self.n)
+        """All interpolants of a run that has ended, if they were kept."""
+        k = self.progress.segments
+        if self.spans is not None:
+            self._collect_spans(k)
+            return Segments.of(self.spans.pieces(), self.n)
+        return Segments.of([(self.spans_room[:k].copy(), self.coef_room[:k].copy())], self.n) if k else None

@@ -84,6 +84,17 @@ class Segments:
             self._pieces = (), n
         return self.__dict__[name]
 
+    @property
+    def n(self) -> int:
+        """The number of states."""
+        return int(self.coefficients.shape[2])
+
+    @property
+    def tables(self) -> tuple[Array, Array]:
+        """(start, end, centre, h) and coefficients, one row a step."""
+        spans = np.column_stack([self.start, self.end, self.centre, self.h])
+        return spans, np.ascontiguousarray(self.coefficients).reshape(len(spans), -1)
+
     def at(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         """Evaluate at the times `t`, to the right of a jump."""
         direction = 1.0 if self.end[-1] >= self.start[0] else -1.0

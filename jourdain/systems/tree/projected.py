@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ...solvers.constraints.accelerations import Constrained
     from ...solvers.constraints.plan import Compiled, Plan
     from ...solvers.ode.drive import Drive
+    from ...solvers.ode.inside import Guards
+    from ...solvers.ode.trajectory import Segments
     from ...solvers.unknowns import Search
     from ..dynamics import Dynamics
     from ..state import State
@@ -60,6 +62,8 @@ class NativeSystem:
     switch: Switch | None = None
     #: How many entries of x are positions.
     positions: int
+    #: The guards of the model's events as they are looked at when a run has ended, made with the first of them.
+    _guards: Guards | None = None
 
     def __init__(
         self, system: Dynamics, u: np.ndarray | None = None, parameters: np.ndarray | None = None,
@@ -95,6 +99,8 @@ class NativeSystem:
         self.implicit: tuple[Any, NativeFunction, Any] | None = None
         #: Integrations that ended runs with constant inputs have made ready, by their settings.
         self.drives: dict[tuple[Any, ...], Drive] = {}
+        #: What else they leave for others that are started in the same way (see :mod:`jourdain.analysis.plain`).
+        self.plain: dict[tuple[Any, ...], Any] = {}
         self.project = self._projection() if constrained or system.configuration.quaternions else None
 
     @staticmethod
@@ -308,6 +314,14 @@ class NativeSystem:
             action = self._jump(item.name) if item.jump and jumps else None
             found.append(Event(guard, item.direction, item.terminal, action, True, item.name))
         return list(found)
+
+    def guards_cross_inside(self, segments: Segments, events: Callable[[], Sequence[Event]] | None = None) -> bool:
+        """Whether a guard of events (the model's, or those of the run, which are asked for once) changes its sign there and back within a step."""
+        if self._guards is None or self._guards.n != segments.n:
+            from ...solvers.ode.inside import Guards
+
+            self._guards = Guards((events or self.events)(), segments.n)
+        return self._guards.cross_inside(segments)
 
     def watching(self, expressions: Sequence[Expr | tuple[Expr, int]]) -> list[Event]:
         """Events that only end steps, where expressions of the model are zero; with a direction only where they rise (1) or fall (−1)."""

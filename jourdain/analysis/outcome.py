@@ -1,0 +1,82 @@
+"""Runs gone through: what they gave is looked at and told, and becomes a solution."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..model.contact_methods import touches
+from ..results.solution import Solution
+from ..solvers import ADAPTIVE
+from ..systems.audit import audited, beyond_limits, too_bent, too_short
+from ..systems.constraints import check_closed
+from ..systems.happened import event_table
+from ..systems.modes import dictating_mode
+from ..systems.run import Outcome, Restart, Run, SimulationError, SimulationInterrupted
+from ..systems.solution import Then, solution_of
+
+if TYPE_CHECKING:
+    from ..systems.system import System
+
+
+def solved(system: System, run: Run, restart: Restart | None, begun: bool = False) -> Solution:
+    """A run gone through, looked at and told; one that has begun earlier may be as far from closed as the other scheme left it."""
+    if not run.fits(restart):  # what another scheme left of its velocities' errors is put right by the first step
+        check_closed(system, run.start, 1e-4 if begun or restart is not None else 1e-6)
+    return looked_at(system, run, run.go(restart))
+
+
+def looked_at(system: System, run: Run, outcome: Outcome) -> Solution:
+    """What a run gave, looked at and told."""
+    name, outcome = system.model.name, audited(system, run, outcome)
+    run.status = outcome.status
+    solution = told_of(system, run, outcome)
+    if outcome.status == "interrupted":
+        reached = outcome.restart.t if outcome.restart is not None else solution.t[-1]
+        raise SimulationInterrupted(f"simulate '{name}': interrupted at t = {reached:.6g} s; what was done is in .solution", solution)
+    if outcome.status in ("failed", "max_steps"):
+        cause = outcome.cause.__cause__ or outcome.cause if outcome.cause is not None else None
+        raise SimulationError(f"simulate '{name}': {outcome.message}", solution) from cause
+    told = too_bent(system, outcome) or beyond_limits(system, solution) or too_short(system, run, outcome, solution)
+    if told:
+        warnings.warn(f"simulate '{name}': {told}", RuntimeWarning, stacklevel=5)
+    if outcome.status == "doubtful":
+        warnings.warn(f"simulate '{name}': {outcome.message}", RuntimeWarning, stacklevel=5)
+    return solution
+
+
+def told_of(system: System, run: Run, outcome: Outcome) -> Solution:
+    """What a run gave, with names."""
+    inputs, settings = run.inputs, run.settings
+    inputs.broken = outcome.cause is not None
+    values = system.parameter_vector  # as they are now
+
+    def about() -> dict[str, Any]:
+        known = system.model.parameter_set
+        adapts = settings.step is None or settings.method in ADAPTIVE
+        told = dictating_mode(system.model, abs(run.span[1] - run.span[0]), int(outcome.statistics().get("steps", 0))) if adapts else ""
+        return {
+            "model": system.model.name, "formulation": system.formulation, "run": run.kind, "method": str(settings.method), "rtol": settings.rtol,
+            "atol": settings.atol, "parameters": {p.name: x for p, x in zip(known, values.tolist(), strict=True) if not p.data},
+            "status": outcome.status, "message": outcome.message, "every_step": settings.times is None,
+            **({"structures": known.digest} if known.digest else {}), **({"note": told} if told else {}), **outcome.about,
+        }  # fmt: skip
+
+    solution = solution_of(
+        system, outcome.t, outcome.states, about, outcome.statistics, inputs.at, outcome.between, outcome.channels, bool(inputs.callbacks),
+        outcome.instead, outcome.driven,
+    )  # fmt: skip
+    solution.restart, solution.raw = outcome.restart, outcome.raw
+    if outcome.contacts is not None:
+        solution.touching = outcome.contacts(solution)
+    elif system.model.contacts and touches(system.model):
+        from ..systems.touch_table import TouchTable
+
+        solution.touching = TouchTable(solution, system.reference)
+    if system.model.events:
+        solution._events = Then(system)(partial(event_table, system, inputs, outcome.events))
+    return solution
+
+
+__all__ = ["looked_at", "solved", "told_of"]

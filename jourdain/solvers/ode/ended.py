@@ -1,0 +1,47 @@
+"""What an integration has left behind: copies of its rows, interpolants and memory, put together when they are asked for."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from jourdain.solvers.ode import frame as fr
+from jourdain.solvers.ode.leave import STIFF
+from jourdain.solvers.ode.method import Method
+from jourdain.solvers.ode.session import Session
+from jourdain.solvers.ode.trajectory import Checkpoint, Statistics, Trajectory
+
+#: The counters of the work done, in the order of :class:`Statistics`.
+WORK = slice(fr.Count.struct.fields["steps"][0], fr.Count.struct.fields["n_events"][0] + 1)
+TIME = fr.Clock.struct.fields["t"][0]
+STUCK = fr.Count.struct.fields["stiff"][0]
+
+
+class Ended:
+    """An integration that has ended; its session may be used by another one."""
+
+    __slots__ = ("_begun", "_ended", "_parts", "_records", "memory", "method", "segments", "t", "x", "y")
+
+    def __init__(self, session: Session, begun: float) -> None:
+        self.t, self.x, self.y = session.output()
+        self.segments, self.memory, self._parts = session.segments(), session.memory.copy(), session.remembered
+        self.method, self._records, self._begun, self._ended = session.method, session.records, begun, time.perf_counter()
+
+    def trajectory(self, status: str = "finished", message: str | None = None, cause: BaseException | None = None) -> Trajectory:
+        """All of it; one that has finished says whether it looks stiff."""
+        memory, parts, name = self.memory, self._parts, self.method.name
+        count, t = memory[parts["count"]], memory.view(np.float64)[parts["clock"].start + TIME]
+        steps, rejected, rhs, jacobians, factorizations, events = count[WORK].tolist()
+        statistics = Statistics(steps, rejected, rhs, jacobians, factorizations, events, self._ended - self._begun)
+        restart = Checkpoint(name, float(t), memory[parts["x"]].view(np.float64), memory, parts)
+        told = stiffness(int(count[STUCK]), self.method) if message is None else message
+        return Trajectory(self.t, self.x, self.y, status, told, statistics, tuple(self._records), restart, self.segments, cause)
+
+
+def stiffness(steps: int, method: Method) -> str:
+    """What to try where so many steps in a row were at the limit of stability."""
+    return f"the problem looks stiff to '{method.name}': try method='radau' or 'rosenbrock'" if steps >= STIFF else ""
+
+
+__all__ = ["Ended", "stiffness"]

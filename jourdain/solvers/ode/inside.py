@@ -1,0 +1,113 @@
+"""Guards looked at inside a few steps of an ended integration, in one native call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jourdain.native.call import address as at
+from jourdain.native.call import call, integers
+from jourdain.native.kernel import jit, kernel
+from jourdain.native.record import Floats, Matrix, Record, Table
+from jourdain.solvers.native_function import address
+from jourdain.solvers.ode.events import Event
+from jourdain.solvers.ode.frame import Hook
+from jourdain.solvers.ode.trajectory import Segments
+
+#: Steps that are looked at between their ends, and where.
+LOOKS, INSIDE = 8, (0.0, 0.31, 0.57, 0.83, 1.0)
+
+
+class Look(Record):
+    """Interpolants of all steps, the guards, how many values each has, the parts of a step, and room for a time, a state and values."""
+
+    spans: Matrix  # start, end, centre and size
+    coefficients: Matrix
+    guards: Table[Hook]
+    sizes: Floats
+    parts: Floats
+    t: Floats
+    x: Floats
+    values: Matrix
+    looks: int
+
+
+@jit
+def _state(a: Look, step: int, t: float) -> None:
+    """The state at an instant, to the right of a jump."""
+    spans, x = a.spans, a.x
+    k = step
+    while k + 1 < len(spans) and spans[k + 1][0] <= t:
+        k += 1
+    span, coef, n = spans[k], a.coefficients[k], x.size
+    s = (t - span[2]) / span[3]
+    last = coef.size // n - 1
+    for i in range(n):
+        value = coef[last * n + i]
+        for power in range(last - 1, -1, -1):
+            value = value * s + coef[power * n + i]
+        x[i] = value
+
+
+@jit
+def _there_and_back(values: Any, size: int) -> bool:
+    """Whether a component has one sign at both ends and the other one inside."""
+    last = len(values) - 1
+    for i in range(size):
+        first, end = values[0][i], values[last][i]
+        if (first > 0.0 and end > 0.0) or (first < 0.0 and end < 0.0):
+            for j in range(1, last):
+                if values[j][i] * first < 0.0:
+                    return True
+    return False
+
+
+@kernel
+def look(address: int) -> int:
+    """1 where a guard changes its sign there and back within a step; steps where it cannot be asked are left out."""
+    a = Look.at(address)
+    steps = len(a.spans)
+    for i in range(a.looks):
+        k = (steps - 1) * i // (a.looks - 1)
+        start, end = a.spans[k][0], a.spans[k][1]
+        for g in range(len(a.guards)):
+            args = integers(a.guards[g].args, 3)
+            args[0], args[1] = at(a.t), at(a.x)
+            good = True
+            for j in range(a.parts.size):
+                a.t[0] = start + (end - start) * a.parts[j]
+                _state(a, k, a.t[0])
+                args[2] = at(a.values[j])
+                good = good and call(a.guards[g].function, args) == 0
+            if good and _there_and_back(a.values, int(a.sizes[g])):
+                return 1
+    return 0
+
+
+class Guards:
+    """The guards of events, made ready to be looked at."""
+
+    def __init__(self, events: Sequence[Event], n: int) -> None:
+        self.n, self._kept = n, list[Any]()
+        hooks = []
+        for event in events:
+            args = np.zeros(max(3, event.guard.args.size), dtype=np.int64)
+            args[: event.guard.args.size] = event.guard.args.view(np.int64)
+            self._kept += [args, event.guard]
+            hooks.append((event.guard.address, address(args)))
+        widest = max(event.size for event in events)
+        self._record = Look(
+            guards=Hook.table(hooks), sizes=np.array([float(event.size) for event in events]), parts=np.array(INSIDE), t=np.zeros(1), x=np.zeros(n),
+            values=np.zeros((len(INSIDE), widest)), looks=LOOKS,
+        )  # fmt: skip
+
+    def cross_inside(self, segments: Segments) -> bool:
+        """Whether one of them changes its sign there and back within one of the steps that are looked at."""
+        record = self._record
+        record.spans, record.coefficients = segments.tables
+        return bool(look.call(record.address))
+
+
+__all__ = ["INSIDE", "LOOKS", "Guards"]
