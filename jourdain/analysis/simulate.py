@@ -21,8 +21,8 @@ from ..systems.inputs import Controller, Inputs
 from ..systems.run import DEFAULTS, LEAST_EXPLICIT, LEAST_IMPLICIT, Restart, Settings, SimulationError, SimulationInterrupted
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
-from .outcome import solved
-from .plain import again, keep, key_of
+from .runs.outcome import solved
+from .runs.plain import again, keep, key_of
 
 if TYPE_CHECKING:
     from ..systems.system import System
@@ -39,7 +39,8 @@ def simulate(
     """
     if t is None:
         raise InputError(f"simulate '{system.model.name}': for how long? give t= in seconds, or (start, end)")
-    key = key_of(system, x0, t, method, options) if inputs is None and parameters is None else None
+    plain = inputs is None and parameters is None and system.formulation == "recursive"
+    key = key_of(system, x0, t, method, options) if plain else None
     if key is not None:
         found = again(system, x0, t, key)
         if found is not None:
@@ -51,7 +52,7 @@ def simulate(
         warnings.warn(f"simulate: formulation='{word}' is now written reduction='{word}'", DeprecationWarning, stacklevel=3)
         options.setdefault("reduction", word)
     if system.model.switches and not system.goes_through_phases:
-        from .pieces import Pieces
+        from .runs.pieces import Pieces
 
         return Pieces(system, method, inputs).go(x0, t, options)
     start, restart, span = started(system, x0, t)
@@ -65,7 +66,7 @@ def simulate(
     if key is not None:
         keep(key, run, rest)
     if run.status == "left":
-        from .pieces import Pieces
+        from .runs.pieces import Pieces
 
         return Pieces(system, AUTO, inputs).go_on(solution, settings, rest, span)
     return solution

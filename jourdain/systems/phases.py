@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,8 +96,8 @@ class Joined:
 
     def __init__(self, pieces: Sequence[Solution], about: Mapping[str, Any] | None = None) -> None:
         self.pieces, self.about = pieces, dict(about or {})
-        #: Where phases begin, the first excepted.
-        self.borders = np.array([p.t[0] for p in pieces[1:]])
+        #: Where pieces begin, the first excepted; between two instants that are kept there may be several.
+        self.borders = np.array([p.t[0] if b.restart is None else b.restart.t for b, p in pairwise(pieces)])
 
     def solution(self, system: System) -> Solution:
         """The whole: channels of constraints that have let go are zero then."""
@@ -133,7 +134,8 @@ class Joined:
 
         def summed(name: str) -> np.ndarray:
             parts, total = [], 0.0
-            for before, piece in zip((None, *self.pieces), self.pieces, strict=False):
+            pieces = [p for p in self.pieces if len(p)]
+            for before, piece in zip((None, *pieces), pieces, strict=False):
                 if before is not None and name == "energy.dissipated":
                     total += before["energy.total"][-1] - piece["energy.total"][0]
                 parts.append(total + piece[name])
@@ -149,7 +151,8 @@ class Joined:
     def _metadata(self) -> dict[str, Any]:
         told: dict[str, Any] = {}
         if self.pieces[0].system.model.switches:
-            told["phases"] = [{"t": float(p.t[0]), "released": sorted(p.system.model.released)} for p in self.pieces]
+            begun = [float(self.pieces[0].t[0]), *self.borders.tolist()]
+            told["phases"] = [{"t": t, "released": sorted(p.system.model.released)} for t, p in zip(begun, self.pieces, strict=True)]
         return {**self.pieces[-1].metadata, **told, **self.about}
 
     def _statistics(self) -> dict[str, Any]:
@@ -163,7 +166,9 @@ class Joined:
         rows: list[Occurrence] = []
         for piece, following in zip(self.pieces, (*self.pieces[1:], None), strict=True):
             rows += piece.events
-            if following is not None and piece.metadata["status"] == "event":  # velocities change where constraints engage
+            if (
+                following is not None and len(following) and piece.metadata["status"] == "event"
+            ):  # velocities change where constraints engage
                 rows[-1] = replace(rows[-1], after={name: float(following[name][0]) for name in rows[-1].after})
         model = self.pieces[0].system.model
         return EventTable(rows, (model.whole or model).events)

@@ -73,6 +73,24 @@ def test_the_default_leaves_explicit_steps_where_they_are_held_up() -> None:
         s.simulate(t=5.0, max_steps=150, rtol=1e-12, atol=1e-14)
 
 
+def test_pieces_between_two_instants_that_are_kept() -> None:
+    """Stiff at first, then not: the pieces in the middle have no rows of their own."""
+    m = jd.Model("stiff for a while", gravity=(0, 0, 0))
+    rail = m.prismatic("rail", m.ground, m.body("mass", mass=1.0), axis="x")
+    m.force(rail, lambda x, v, t: -1e5 * v * (1.0 - jd.tanh(40.0 * (t - 1.0))) / 2.0 - 400.0 * x)
+    s = m.compile()
+    start, times = s.state({"rail.displacement": 1.0}), np.array([0.0, 3.0])
+    every = s.simulate(start, 3.0)
+    assert [turn["method"] for turn in every.statistics["turns"]] == ["dopri5", "radau", "dopri5"]
+    for _ in range(2):
+        few = s.simulate(start, 3.0, times=times, dense=True)
+        assert few.statistics["turns"] == every.statistics["turns"]
+        for name in ("rail.displacement", "rail.displacement_rate"):
+            np.testing.assert_array_equal(few[name], every[name][[0, -1]])
+            np.testing.assert_array_equal(few.at([0.5, 1.5])[name], every.at([0.5, 1.5])[name])
+        assert len(s.simulate(start, 3.0, times=times)["energy.dissipated"]) == 2
+
+
 def test_a_run_with_little_left_to_do_keeps_its_method() -> None:
     s = hard_spring().compile()
     assert s.simulate(t=0.02).metadata["method"] == "dopri5"

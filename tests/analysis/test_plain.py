@@ -10,7 +10,7 @@ import pytest
 
 import jourdain as jd
 from jourdain import library
-from jourdain.analysis import plain
+from jourdain.analysis.runs import plain
 
 
 @pytest.fixture
@@ -47,7 +47,8 @@ def same(a, b) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"times": np.array([0.0, 0.2, 0.6])}, {"outputs": 5}, {"method": "dop853", "rtol": 1e-6}, {"method": "radau"}, {"dense": False}]
+    "options",
+    [{}, {"times": np.array([0.0, 0.2, 0.6])}, {"outputs": 5}, {"method": "dop853", "rtol": 1e-6}, {"method": "radau"}, {"dense": False}],
 )
 @pytest.mark.parametrize("build", [library.pendulum, library.four_bar, library.half_car, hard_spring])
 def test_bits_of_a_first_run(build, options, shortcuts):

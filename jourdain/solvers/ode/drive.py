@@ -95,7 +95,7 @@ class Drive:
         session = self.session
         if reason == fr.FINISHED:
             return Ended(session, begun)
-        if reason != 0:
+        if reason not in (0, fr.LEFT):
             with Interruption() as interruption:
                 if progress:
                     with TimeBar(*self.span) as bar:
@@ -118,7 +118,9 @@ class Drive:
             reason = march.call(session.address)
         except KeyboardInterrupt:
             reason = 0
-        if reason == fr.FINISHED or reason == 0:
+        if reason == fr.PAUSED and self.leave is not None and self.leave.now(session, self.span[1]):
+            reason = fr.LEFT
+        if reason in (fr.FINISHED, fr.LEFT, 0):
             session.collect_noted()
         return reason
 

@@ -99,7 +99,7 @@ class NativeSystem:
         self.implicit: tuple[Any, NativeFunction, Any] | None = None
         #: Integrations that ended runs with constant inputs have made ready, by their settings.
         self.drives: dict[tuple[Any, ...], Drive] = {}
-        #: What else they leave for others that are started in the same way (see :mod:`jourdain.analysis.plain`).
+        #: What else they leave for others that are started in the same way (see :mod:`jourdain.analysis.runs.plain`).
         self.plain: dict[tuple[Any, ...], Any] = {}
         self.project = self._projection() if constrained or system.configuration.quaternions else None
 

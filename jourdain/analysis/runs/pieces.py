@@ -9,18 +9,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError
-from ..results.solution import Solution
-from ..solvers import EXPLICIT, IMPLICIT
-from ..systems.inputs import Inputs
-from ..systems.phases import Joined, caught, phase, released_in
-from ..systems.run import LEAST_EXPLICIT, Outcome, Restart, Run, Settings, SimulationError, SimulationInterrupted
-from ..systems.state import State
+from ...errors import InputError
+from ...results.solution import Solution
+from ...solvers import EXPLICIT, IMPLICIT
+from ...systems.inputs import Inputs
+from ...systems.phases import Joined, caught, phase, released_in
+from ...systems.run import LEAST_EXPLICIT, Outcome, Restart, Run, Settings, SimulationError, SimulationInterrupted
+from ...systems.state import State
+from ..simulate import end_of, released_at, settings_of, started
 from .outcome import looked_at, solved
-from .simulate import end_of, released_at, settings_of, started
 
 if TYPE_CHECKING:
-    from ..systems.system import System
+    from ...systems.system import System
 
 #: So many phases may begin at one instant.
 MOST_AT_ONCE = 10
@@ -68,7 +68,8 @@ class Pieces:
                     settings = replace(settings, method=EXPLICIT, leave=None)
                     continue
                 if isinstance(error, SimulationError):
-                    error.solution = self._whole(error.solution)
+                    own, error.solution = error.solution.statistics["steps"], self._whole(error.solution)
+                    error.args = (str(error).replace(f": {own} steps reached", f": {error.solution.statistics['steps']} steps reached"),)
                 raise
             except SimulationInterrupted as error:
                 error.solution = self._whole(error.solution)

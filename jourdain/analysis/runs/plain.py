@@ -13,24 +13,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..results.solution import Solution
-from ..solvers import ADAPTIVE, AUTO
-from ..solvers.native_function import is_finite
-from ..solvers.ode.ended import Ended
-from ..systems.audit import Limits
-from ..systems.constraints import look_at_start
-from ..systems.inputs import Inputs
-from ..systems.run import LEAST_EXPLICIT, Outcome, Run, Settings
-from ..systems.solution import Then
-from ..systems.state import State, split_state
-from ..systems.tree.runs import ProjectedRun
-from ..systems.tree.system import TreeSystem
+from ...results.solution import Solution
+from ...solvers import ADAPTIVE, AUTO
+from ...solvers.native_function import is_finite
+from ...solvers.ode.ended import Ended
+from ...systems.audit import Limits
+from ...systems.constraints import look_at_start
+from ...systems.inputs import Inputs
+from ...systems.run import LEAST_EXPLICIT, Outcome, Run, Settings
+from ...systems.solution import Then
+from ...systems.state import State, split_state
+from ...systems.tree.runs import ProjectedRun
+from ...systems.tree.system import TreeSystem
 from .outcome import looked_at, told_of
 
 if TYPE_CHECKING:
-    from ..solvers.ode.trajectory import Trajectory
-    from ..systems.system import System
-    from ..systems.tree.projected import NativeSystem
+    from ...solvers.ode.trajectory import Trajectory
+    from ...systems.system import System
+    from ...systems.tree.projected import NativeSystem
 
 #: What plain options are.
 PLAIN = frozenset((float, int, str, bool))
