@@ -35,6 +35,17 @@ def refuse_sliders(model: Model, what: str) -> None:
             )
 
 
+def refuse_placed_spheres(model: Model, what: str) -> None:
+    """Raises an error where shapes are carried by nodes that have no axes, which formulation "directors" alone knows."""
+    for body in flexible_bodies(model):
+        for i in range(len(body.surfaces)):
+            if not (frame := body.carrier(i)).turns:
+                raise InputError(
+                    f"{what} knows shapes on nodes that turn, but '{frame.path}' has no rotation; use formulation 'directors', or make several nodes a point that has: "
+                    "part.interface(name, nodes)"
+                )
+
+
 def refuse_flexible(model: Model, what: str, remedy: str) -> None:
     """Raises an error where something is for rigid bodies only."""
     for body in model.bodies.values():

@@ -251,11 +251,13 @@ def _joined(model: Model) -> list[tuple[str, str]]:
 
 
 def _rigid_groups(model: Model) -> list[list[str]]:
-    """Bodies that are fixed to each other or to the ground."""
+    """Rigid bodies that are fixed to each other or to the ground."""
     group = {b.name: [b.name] for b in model.all_bodies}
     for joint in model.joints.values():
         a, b = group[joint.parent.body.name], group[joint.child.body.name]
-        if joint.kind == "fixed" and a is not b:
+        if (
+            joint.kind == "fixed" and a is not b and not (joint.parent.body.modes or joint.child.body.modes)
+        ):  # what bends comes back to what holds it
             a += b
             group |= dict.fromkeys(b, a)
     return list({id(names): names for names in group.values()}.values())

@@ -111,13 +111,17 @@ class PartBody(Body, ABC):
         """Lets the frame of a new node follow the modes."""
 
     def add_collision(self, shape: Any, name: str = "", node: str | int | tuple[float, float, float] | None = None) -> None:
-        """A shape for contacts that moves with a node (by name, number or place), placed in the node's axes; it is not drawn and weighs nothing."""
+        """A shape for contacts that moves with a node (by name, number or place), placed in the node's axes; it is not drawn and weighs nothing.
+
+        Nodes of solids have no axes: they carry spheres, in formulation "directors".
+        """
         if node is None:
             raise ModelError(
                 f"body '{self.name}': a shape of a part moves with one of its nodes; give node=, such as one of {self._some_nodes()}"
             )
         frame = self.node(node)
-        frame.require_turns(f"shape for contacts of '{self.name}'")
+        if getattr(shape, "kind", "") != "sphere":
+            frame.require_turns(f"shape for contacts of '{self.name}'")
         self._carry(shape, name or f"{self.name}.{frame.name}", frame)
 
     def _some_nodes(self) -> str:
@@ -130,12 +134,17 @@ class PartBody(Body, ABC):
     def add_skin(self, radius: Any, nodes: Sequence[str | int | tuple[float, float, float]]) -> None:
         """Lets a beam touch with its whole length: capsules of a ``radius`` (m) that move with nodes in a row, each halfway to the next ones.
 
-        Between nodes the surface is straight, so that it misses the beam's by κs²/2 at most, s being half the distance of nodes.
+        Between nodes the surface is straight, so that it misses the beam's by κs²/2 at most, s being half the distance of nodes.  Nodes of solids and cables, which
+        have no axes, get spheres of that radius.
         """
-        from .shapes import capsule
+        from .shapes import capsule, sphere
 
         frames = [self.node(n) for n in nodes]
         r = number(radius, f"skin of '{self.name}': radius", "m")
+        if frames and r > 0.0 and not all(f.turns and type(self.part.part.elements[0]).__name__ != "CableElements" for f in frames):
+            for frame in frames:
+                self.add_collision(sphere(r), "", frame.name)
+            return
         places = [np.array([float(x) for x in f.position]) for f in frames]
         if len(frames) < 2 or r <= 0.0:
             raise ModelError(f"skin of '{self.name}': it needs two nodes or more and a positive radius, got {len(frames)} and {r:g} m")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..model.contact_laws import Rigid
-from ..model.contacts import BodyShape, apart, check_apart
+from ..model.contacts import BodyShape, check_apart
+from ..model.contacts import apart as kept_apart
 from ..solvers.collision import Placed, Scene
 from ..symbolic.expr import Expr
 from ..symbolic.graph import evaluate
@@ -38,7 +39,7 @@ def pairs_of(model: Model, sort: type) -> Pairs:
         check_apart(contact, model)  # a joint that came after the contact may have fixed them
     shapes = tuple(dict.fromkeys(s for c in contacts if isinstance(c.law, sort) for s in c.shapes))
     sides = [(set(c.a), set(c.a if c.b is None else c.b)) for c in contacts]
-    left_out = [apart(model, c) for c in contacts]
+    left_out = [kept_apart(model, c) for c in contacts]
     # one contact: bodies are kept apart by the scene; several: each body that is kept apart from another is a group of its own
     excluded, left_out = (tuple(left_out[0]), [set()]) if len(contacts) == 1 else ((), left_out)
     single = {name for pairs in left_out for pair in pairs for name in pair}
@@ -75,9 +76,11 @@ def shape_numbers(s: BodyShape, symbols: Sequence[Expr], parameters: np.ndarray)
 
 
 def placed_shapes(
-    pairs: Pairs, number: Mapping[str, int], numeric: Callable[[BodyShape], Any], pose: Callable[[BodyShape], np.ndarray]
-) -> Scene:
-    """The scene of all shapes, carriers by number; those of others stand on the ground at their ``pose`` (rotation, then origin)."""
+    pairs: Pairs, number: Mapping[str, int], numeric: Callable[[BodyShape], Any], pose: Callable[[BodyShape], np.ndarray],
+    apart: Sequence[tuple[int, int]] = (),
+) -> Scene:  # fmt: skip
+    """The scene of all shapes, carriers by number; those of others stand on the ground at their ``pose`` (rotation, then origin); ``apart`` names further
+    pairs of carriers that do not touch."""
     bits, law = len(pairs.law) <= 60, pairs.law
     placed = []
     for s, g in zip(pairs.shapes, pairs.group.tolist(), strict=True):
@@ -91,7 +94,7 @@ def placed_shapes(
         movers.setdefault(s.body.name, {})[s.mover] = None
     pairs_apart = [tuple(pair) for pair in pairs.excluded if pair <= set(movers)]  # others have no shape here: they are not the ground
     pairs_apart += [(name, name) for name, own in movers.items() if len(own) > 1]  # nodes of one body
-    excluded = [(number.get(a, -1), number.get(b, -1)) for x, y in pairs_apart for a in movers[x] for b in movers[y]]
+    excluded = [*apart, *((number.get(a, -1), number.get(b, -1)) for x, y in pairs_apart for a in movers[x] for b in movers[y])]
     return Scene(placed, [(a, b) for a, b in dict.fromkeys(excluded) if a != b and (a >= 0 or b >= 0)])
 
 

@@ -13,7 +13,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..model.bending import flexible_bodies, refuse_flexible, refuse_sliders
+from ..model.bending import flexible_bodies, refuse_flexible, refuse_placed_spheres, refuse_sliders
 from ..model.contact_methods import refuse_contacts
 from .system import System
 
@@ -44,6 +44,7 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
         model = model.phase(model.released_at_start())
     if formulation != "directors" and not isinstance(model, System):
         refuse_sliders(model, f"formulation '{formulation}'")
+        refuse_placed_spheres(model, f"formulation '{formulation}'")
     if formulation == "recursive":
         if isinstance(model, System):
             if options:
@@ -59,7 +60,9 @@ def formulate(model: Model | System, formulation: str = "recursive", **options: 
     if formulation == "directors" and not isinstance(model, System) and flexible_bodies(model):
         from .assembled.flexible.hybrid import hybrid
 
-        refuse_contacts(model, "formulation 'directors' with bodies that bend", "use 'recursive'")
+        refuse_contacts(
+            model, "formulation 'directors' with bodies that bend", "let surfaces give way, or use 'recursive'", rigid_only=True
+        )
         return hybrid(model, **options)
     if formulation in RIGID:
         others = ", ".join(f for f in FORMULATIONS if f not in RIGID)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,11 @@ from ..solvers.native_function import NativeFunction, address
 from ..solvers.penalty import before as by
 from ..solvers.penalty.touch import GIVEN, NO_ROOM, NO_SLOTS, PASSED, READ, WRENCH, Law, Touch, renew, touch_rows
 from ..symbolic.graph import evaluate
-from .contact_pairs import pairs_of, placed_shapes, shape_numbers
+from .contact_pairs import Pairs, pairs_of, placed_shapes, shape_numbers
 
 if TYPE_CHECKING:
     from ..model.contacts import Contact
+    from ..model.model import Model
     from .dynamics import Dynamics
     from .state import State
     from .tree.system import TreeSystem
@@ -39,6 +41,17 @@ SLOPE = 1e-3
 NEAR = 0.1
 
 
+@dataclass(frozen=True)
+class Among:
+    """Some of the carriers of a model's contacts (``nodes`` are those of parts): shapes of theirs and of the ground, and pairs of carriers by number that do not touch."""
+
+    model: Model
+    carriers: tuple[str, ...]
+    nodes: tuple[str, ...]
+    pairs: Pairs
+    apart: tuple[tuple[int, int], ...]
+
+
 class Touching:
     """The contacts by penalty of one native system: ``record`` is what native code reads; ``motion`` gives the bodies' motion at (t, x)."""
 
@@ -50,14 +63,16 @@ class Touching:
         n: int,
         constants: Callable[[Function], np.ndarray],
         parameters: np.ndarray,
+        among: Among | None = None,
     ) -> None:
-        self.system, self.model, self.parameters = system, system.model, parameters
+        self.system, self.model, self.parameters = system, system.model if among is None else among.model, parameters
         self._keep: list[Any] = [motion]
-        self.bodies = list(touching_frames(self.model))
-        self.pairs = pairs_of(self.model, Penalty)
+        self.bodies = list(touching_frames(self.model) if among is None else among.carriers)
+        self.pairs = pairs_of(self.model, Penalty) if among is None else among.pairs
         numeric = partial(shape_numbers, symbols=self.model.parameter_set.symbols, parameters=parameters)
         number = {name: i for i, name in enumerate(self.bodies)}
-        self.scene = placed_shapes(self.pairs, number, numeric, lambda s: np.r_[np.eye(3).ravel(), np.zeros(3)])
+        apart = () if among is None else among.apart
+        self.scene = placed_shapes(self.pairs, number, numeric, lambda s: np.r_[np.eye(3).ravel(), np.zeros(3)], apart)
         read, given = np.zeros(READ), np.zeros(GIVEN)
         wrench = self._wrenches()
         size, count = self.scene.native.solids.array["size"], WRENCH * int((wrench >= 0).sum())
@@ -290,4 +305,4 @@ def touching_channels(system: TreeSystem, t: np.ndarray, x: np.ndarray, u: np.nd
     return found
 
 
-__all__ = ["Touching", "find_forces", "renewed_memories", "touching_at", "touching_channels", "wrench_slopes"]
+__all__ = ["Among", "Touching", "find_forces", "renewed_memories", "touching_at", "touching_channels", "wrench_slopes"]

@@ -1,4 +1,4 @@
-"""Contacts by penalty in steps of bodies by directors: forces whose work is exactly what surfaces store and what is booked as lost.
+"""Contacts by penalty in steps of bodies by directors and of points that deform: forces whose work is exactly what surfaces store and what is booked as lost.
 
 Between q₀ and q₁ bodies are looked at in the middle, at the rotations nearest to their mean directors, and move there with Δφ/h and the angular velocity
 ω = ½ Σ gᵢ × Δdᵢ/h (gᵢ reciprocal to the mean directors): a wrench (f, m) about the origin is f on φ and ½ m × gᵢ on the directors, its work
@@ -61,6 +61,10 @@ class Held(Record):
     touch: Touch
     stores: Integers  # of each law, whether its energy is known
     bodies: Integers
+    #: where the coordinates of each carrier begin, and how many there are: bodies (origin and directors) come first, then points, of which the first three are places
+    first: Integers
+    width: Integers
+    size: int
     projected: int
     unknowns: int
     inputs: int
@@ -92,9 +96,15 @@ def _recall(m: Any) -> None:
 
 @hot
 def _place(m: Any, b: int, q: Any, rates: Any) -> None:
-    """Pose and motion of a body from its directors and their rates; the reciprocal directors are kept."""
-    c, g, d, e = m.touch, m.reciprocal[9 * b :], q[BODY * b :], rates[BODY * b :]
+    """Pose and motion of a body from its directors and their rates; the reciprocal directors are kept.  Points do not turn."""
+    c, g, d, e = m.touch, m.reciprocal[9 * b :], q[m.first[b] :], rates[m.first[b] :]
     motion = c.moved[MOTION * b :]
+    if m.width[b] < BODY:
+        for i in range(9):
+            motion[i] = 1.0 if i % 4 == 0 else 0.0
+        for i in (0, 1, 2):
+            motion[9 + i], motion[12 + i], motion[15 + i] = d[i], e[i], 0.0
+        return
     for i in (0, 1, 2):
         j, k = 3 + 3 * ((i + 1) % 3), 3 + 3 * ((i + 2) % 3)
         g[3 * i] = d[j + 1] * d[k + 2] - d[j + 2] * d[k + 1]
@@ -153,12 +163,26 @@ def _push(m: Any, w: Any, body: int, sign: float, x: float, y: float, z: float, 
         add_wrench(m.touch, body, w[6 * body :], sign, x, y, z, force, torque)
 
 
+@hot
+def _point_of(m: Any, contact: Any) -> int:
+    """The carrier of a contact that is a point; −1 where both turn."""
+    if contact.body_a >= 0 and m.width[contact.body_a] < BODY:
+        return contact.body_a  # type: ignore[no-any-return]
+    if contact.body_b >= 0 and m.width[contact.body_b] < BODY:
+        return contact.body_b  # type: ignore[no-any-return]
+    return -1
+
+
 @jit
 def _point(m: Any, contact: Any, number: int, h: float) -> None:
     """Adds what one contact does to the wrenches; with a discrete gradient also the direction in which energy is made good."""
     c, discrete = m.touch, m.evaluation == ap.DISCRETE
     read, given = c.read, c.given
     _, x, y, z, _ = apply_law(c, contact, number)
+    point = _point_of(m, contact)
+    if point >= 0:  # forces act at the node, which takes no moments: so neither does what it touches, and angular momentum is exchanged
+        place = c.moved[MOTION * point + 9 :]
+        x, y, z = place[0], place[1], place[2]
     depth, rate = read[DEPTH], read[RATE]
     way = 0.5 * h * rate if discrete else 0.0
     start, end = depth - way, depth + way
@@ -191,7 +215,7 @@ def _point(m: Any, contact: Any, number: int, h: float) -> None:
         m.active[contact.body_b] = 1
     if weight > 0.0:
         u, v, w, p, q, r = velocity_between(c, contact, x, y, z)
-        arm, scale = m.lever * m.lever, weight * h
+        arm, scale = 0.0 if point >= 0 else m.lever * m.lever, weight * h
         along, about = (scale * u, scale * v, scale * w), (scale * arm * p, scale * arm * q, scale * arm * r)
         _push(m, m.direction, contact.body_a, 1.0, x, y, z, along, about)
         _push(m, m.direction, contact.body_b, -1.0, x, y, z, along, about)
@@ -206,11 +230,12 @@ def _reach(m: Any, q0: Any, q1: Any, touching: bool) -> float:
     for b in range(c.poses.shape[0]):
         if touching and m.active[b] == 0:
             continue
-        shift, turned, d, e = 0.0, 0.0, q0[BODY * b :], q1[BODY * b :]
+        shift, turned, d, e = 0.0, 0.0, q0[m.first[b] :], q1[m.first[b] :]
         for i in range(3):
             shift += (e[i] - d[i]) * (e[i] - d[i])
-        for i in range(3, BODY):
-            turned += (e[i] - d[i]) * (e[i] - d[i])
+        if m.width[b] == BODY:
+            for i in range(3, BODY):
+                turned += (e[i] - d[i]) * (e[i] - d[i])
         largest = max(largest, math.sqrt(shift) + c.size[b] * math.sqrt(turned))
     return 2.0 * largest
 
@@ -218,8 +243,7 @@ def _reach(m: Any, q0: Any, q1: Any, touching: bool) -> float:
 @jit
 def _wrenches(m: Any, x: Any, q1: Any, start: float, middle: Any, rates: Any) -> None:
     """Wrenches on all bodies where the scheme evaluates forces; ``start`` is the elastic energy at q₀."""
-    c, h = m.touch, x[0]
-    n = BODY * c.poses.shape[0]
+    c, h, n = m.touch, x[0], m.size
     q0, discrete, change = x[SCALARS:], m.evaluation == ap.DISCRETE, 0.0
     theta = x[3] if m.evaluation == ap.END else 0.5
     for i in range(n):
@@ -253,7 +277,11 @@ def _wrenches(m: Any, x: Any, q1: Any, start: float, middle: Any, rates: Any) ->
 def _generalised(m: Any, factor: float, r: Any) -> None:
     """factor × the forces on origins and directors that the wrenches are."""
     for b in range(m.touch.poses.shape[0]):
-        w, g, out = m.total[6 * b :], m.reciprocal[9 * b :], r[BODY * b :]
+        w, g, out = m.total[6 * b :], m.reciprocal[9 * b :], r[m.first[b] :]
+        if m.width[b] < BODY:
+            for i in range(m.width[b]):
+                out[i] = factor * w[i] if i < 3 else 0.0
+            continue
         for i in (0, 1, 2):
             out[i] = factor * w[i]
             x, y, z = g[3 * i], g[3 * i + 1], g[3 * i + 2]
@@ -265,7 +293,7 @@ def _generalised(m: Any, factor: float, r: Any) -> None:
 @jit
 def _differences(m: Any, x: Any, start: float, q: Any, middle: Any, rates: Any, one: Any, K: Any) -> None:
     """∂r/∂q₁ by differences, for bodies that touch."""
-    n = BODY * m.touch.poses.shape[0]
+    n = m.size
     q1, kappa = x[SCALARS + n :], x[2]
     for i in range(n * n):
         K[i] = 0.0
@@ -274,7 +302,7 @@ def _differences(m: Any, x: Any, start: float, q: Any, middle: Any, rates: Any, 
     for b in range(m.active.size):
         if m.active[b] == 0:
             continue
-        for j in range(BODY * b, BODY * (b + 1)):
+        for j in range(m.first[b], m.first[b] + (BODY if m.width[b] == BODY else 3)):
             q[j] = q1[j] + APART
             _wrenches_kept(m, x, q, start, middle, rates)
             _generalised(m, -kappa / (2.0 * APART), one)
@@ -301,8 +329,8 @@ def _wrenches_kept(m: Any, x: Any, q: Any, start: float, middle: Any, rates: Any
 @jit
 def _balanced(m: Any, x: Any, out: Any, entries: Any, w: Any, tangent: bool) -> None:
     """The residual −κ f and its derivative, by the unknowns of the element."""
-    bodies = m.touch.poses.shape[0]
-    n, kappa = BODY * bodies, x[2]
+    n, kappa = m.size, x[2]
+    vectors = n // 3
     q0, q1 = x[SCALARS:], x[SCALARS + n :]
     r, q, middle, rates, one = w, w[n:], w[2 * n :], w[3 * n :], w[4 * n :]
     K, columns = w[5 * n :], w[5 * n + n * n :]
@@ -317,10 +345,10 @@ def _balanced(m: Any, x: Any, out: Any, entries: Any, w: Any, tangent: bool) -> 
         _differences(m, x, start, q, middle, rates, one, K)
     for i in range(n):
         middle[i] = q0[i] + theta * (q1[i] - q0[i])
-    reduced_residual(3, 4 * bodies, m.bodies, m.projected, middle, r, out)
+    reduced_residual(3, vectors, m.bodies, m.projected, middle, r, out)
     if tangent:
-        compressed(3, 4 * bodies, m.bodies, m.projected, m.unknowns, q1, K, columns)
-        reduced_matrix(3, 4 * bodies, m.bodies, m.projected, m.unknowns, middle, q1, theta, r, columns, entries)
+        compressed(3, vectors, m.bodies, m.projected, m.unknowns, q1, K, columns)
+        reduced_matrix(3, vectors, m.bodies, m.projected, m.unknowns, middle, q1, theta, r, columns, entries)
 
 
 @kernel
@@ -349,8 +377,7 @@ def touch_audit(address: int) -> int:
     given = Call.at(address)
     m = Held.at(given.medium)
     x, y, w = doubles(given.x, m.inputs), doubles(given.y, ap.AUDIT_SIZE), doubles(given.fourth, m.work)
-    c, h = m.touch, x[0]
-    n = BODY * c.poses.shape[0]
+    c, h, n = m.touch, x[0], m.size
     q0, q1, middle, rates = x[SCALARS:], x[SCALARS + n :], w[2 * n :], w[3 * n :]
     for i in range(ap.AUDIT_SIZE):
         y[i] = 0.0
@@ -371,9 +398,10 @@ def touch_audit(address: int) -> int:
         y[ap.ASTRAY] = 1.0
     work = 0.0
     for b in range(c.poses.shape[0]):
-        f, d, e, g = m.total[6 * b :], q0[BODY * b :], q1[BODY * b :], m.reciprocal[9 * b :]
+        f, d, e, g = m.total[6 * b :], q0[m.first[b] :], q1[m.first[b] :], m.reciprocal[9 * b :]
         for i in (0, 1, 2):
             work += f[i] * (e[i] - d[i])
+        for i in range(3 if m.width[b] == BODY else 0):
             a = 3 + 3 * i
             u, v, s = e[a] - d[a], e[a + 1] - d[a + 1], e[a + 2] - d[a + 2]
             work += 0.5 * f[3] * (g[3 * i + 1] * s - g[3 * i + 2] * v)
@@ -400,8 +428,8 @@ def renew_points(address: int) -> int:
     a = Points.at(address)
     m = a.held
     _recall(m)
-    n = BODY * a.first.size
+    n = m.size
     for b in range(a.first.size):
-        for i in range(BODY):
-            a.own[BODY * b + i], a.own[n + BODY * b + i] = a.q[a.first[b] + i], a.v[a.first[b] + i]
+        for i in range(m.width[b]):
+            a.own[m.first[b] + i], a.own[n + m.first[b] + i] = a.q[a.first[b] + i], a.v[a.first[b] + i]
     return renew_found(m.touch, _look(m, a.own, a.own[n:], m.touch.near), a.new)  # type: ignore[no-any-return]

@@ -31,7 +31,12 @@ def channels_of(
     channels["constraints.violation"] = Channel(book[:, am.VIOLATION], "", "largest violation of a constraint since the row before")
     channels["newton.iterations"] = Channel(book[:, am.ITERATED].astype(np.int64), "", "iterations since the row before")
     channels["newton.steps"] = Channel(book[:, am.USED].astype(np.int64), "", "steps since the row before")
-    return channels | measured(instances, q)
+    channels |= measured(instances, q)
+    if touching := [i for i in instances if getattr(i.element, "contact", None)]:
+        from .contacts import contact_force_channels
+
+        channels |= contact_force_channels(touching, q, v)
+    return channels
 
 
 def motion_of(handles: Sequence[Handle], instances: Sequence[Instance], q: np.ndarray, v: np.ndarray) -> dict[str, Channel]:

@@ -82,6 +82,10 @@ class DirectorAssembly(ModelCoordinates):
                 self._load(load)
         #: Contacts whose surfaces give way, if there are any.
         self.contacts = self._contacts()
+        if parts and touches(parts[0].body.model):
+            from .flexible.part_contacts import add_part_contacts
+
+            add_part_contacts(self, parts)
         self._drives()
         self._joint_elements()
         self._state_rates()
@@ -260,7 +264,7 @@ class DirectorAssembly(ModelCoordinates):
         from .contacts import Contacts
 
         element = Contacts(self)
-        self.system.add(element, "contacts", element.attached(self))
+        self.system.add(element, "contacts", element.attached)
         return element
 
     # -- loads ----------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from ....elements.carriers import Directors, Ground
 from ....elements.dissipation import Plastic, Viscous
 from ....elements.element import Element
 from ....errors import InputError, ModelError
+from ....model.contact_loads import TouchLoad
 from ....symbolic.expr import ZERO
 from .beam_parts import BeamPart
 from .cables import CableLine, add_slider, watch_boundaries
@@ -51,6 +52,8 @@ class CablePart(BeamPart):
         for load in model.loads.values():
             frames = getattr(load, "frames", ())
             torque = getattr(load, "torque", ())
+            if isinstance(load, TouchLoad):
+                continue
             if any(f.body is self.body for f in frames) and any(e is not ZERO for e in torque):
                 raise InputError(
                     f"{self.what}: load '{load.name}' has a torque, but a cable's node takes none; fix the node to a body and load that"

@@ -85,13 +85,22 @@ class HybridSystem(DirectorSystem):
             if len(raw.t) != len(found.t) or (raw.t != found.t).any():
                 raw = resampled(raw, list(self.model.bodies), found.t)
             names = [n for n in (*self.coordinate_names, *self.velocity_names, *self.model.inputs) if n in found and n not in raw]
-            return {n: raw.channel(n) for n in raw.names} | {n: found.channel(n) for n in names}
+            return {n: raw.channel(n) for n in raw.names} | {n: found.channel(n) for n in names} | self._pushes(raw, found)
 
         made = Solution(
             found.t, channels, found.metadata, found.statistics, self, frame_provider=found.frame_provider, events=lambda: found.events
         )
         made.raw, made.restart = found.raw, found.restart
         return made
+
+    def _pushes(self, raw: Solution, found: Solution) -> dict[str, Channel]:
+        """Forces of contacts on rigid bodies, from each other and from nodes."""
+        told: dict[str, Channel] = {}
+        for contact in self.model.contacts.values():
+            for name in (f"{contact.name}.{body}.force" for body in contact.carriers):
+                own, others = found.channel(name), raw.channel(name) if name in raw else None
+                told[name] = own if others is None else Channel(lambda a=own, b=others: a.values + b.values, "N", own.description)  # type: ignore[misc]
+        return told
 
 
 def hybrid(model: Model, coupling: str = "null space", **options: Any) -> HybridSystem:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import InputError
 from ....model.bodies import Body, Frame
+from ....model.contact_loads import TouchLoad
 from ....model.flexible import FlexibleBody
 from ....model.joints import Joint, joint_motions
 from ....model.sensors import QUANTITIES
@@ -63,11 +64,28 @@ class RigidSide:
             rigid.joints[joint.name] = replace(
                 joint, parent=self.moved(joint.parent, joint.name), child=self.moved(joint.child, joint.name)
             )
+        self._contacts()
         elastic = {f"{n}.elasticity" for n in self._names}
-        rigid.loads = {n: self._renewed(x, n) for n, x in model.loads.items() if n not in elastic}
+        touch = {n for n, x in model.loads.items() if isinstance(x, TouchLoad)} - {
+            f"{c.name}.{mover}" for c in rigid.contacts.values() for mover in c.carriers
+        }
+        rigid.loads = {n: self._renewed(x, n) for n, x in model.loads.items() if n not in elastic | touch}
         rigid.constraints = {n: self._renewed(x, n) for n, x in model.constraints.items()}
         self._sensors()
         self._free()
+
+    def _contacts(self) -> None:
+        """Contacts of rigid bodies among themselves; those of nodes are elements beside the parts'."""
+        model, rigid = self.model, self.rigid
+        rigid.contacts = {}
+        for name, c in model.contacts.items():
+            a, b = (None if side is None else tuple(s for s in side if s.body.name not in self._names) for side in (c.a, c.b))
+            left = replace(c, a=a or (), b=b)
+            moving = {s.body.name for s in left.shapes if not s.body.is_ground}
+            if a and (b or (b is None and len({s.body.name for s in a}) > 1)) and moving:
+                rigid.contacts[name] = left
+        kept = rigid.found_inputs
+        rigid.inputs = {n: x for n, x in model.inputs.items() if n not in model.found_inputs or n in kept}
 
     def _held(self) -> list[Joint]:
         """Seats by fixed joints; the joints that remain."""
