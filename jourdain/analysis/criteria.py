@@ -44,6 +44,12 @@ class Criterion:
     #: Constants of its own in the expression, by name; they may be variables of a gradient.
     constants: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def parts(self) -> Mapping[str, Criterion]:
+        """What it is made of, by name; nothing unless it is combined."""
+        found: Mapping[str, Criterion] = self.options.get("of", {})
+        return found
+
     def with_constants(self, **constants: float) -> Criterion:
         """The same with other constants."""
         strange = [n for n in constants if n not in self.constants]
@@ -74,6 +80,8 @@ class Criterion:
         word = {"integral": "integral of", "mean": "mean of", "rms": "rms of", "least_squares": "least squares of"}.get(
             self.kind, self.kind
         )
+        if self.parts:
+            return f"{about} with " + ", ".join(f"{n} = {c}" for n, c in self.parts.items())
         shown = ", ".join(f"{k} = {x if np.ndim(x) == 0 else '…'}" for k, x in self.options.items() if x is not None)
         return " ".join(p for p in (word.replace("_", " "), about, f"({shown})" if shown else "") if p)
 
@@ -246,6 +254,22 @@ def value(expression: Text, **constants: Any) -> Criterion:
     return _about("value", expression, constants)
 
 
+def combined(expression: str, **parts: Any) -> Criterion:
+    """An expression of other criteria and of constants: ``combined("(LE - goal)^2", LE=largest("coupler.energy"), goal="1.4 MJ")``."""
+    if not isinstance(expression, str):
+        raise InputError(f"criterion combined: {expression!r} is no text, such as 'a + b' with a=largest('…'), b=final('…')")
+    made = {n: c for n, c in parts.items() if isinstance(c, Criterion)}
+    if not made:
+        raise InputError(f"criterion combined '{expression}': it is made of no other; give one by name, such as a=largest('…')")
+    return _about("combined", expression, {n: x for n, x in parts.items() if n not in made}, of=made)
+
+
+def total(*parts: Criterion) -> Criterion:
+    """The sum of other criteria: ``total(largest("front.crush"), largest("rear.crush"))``."""
+    names = {f"part{i}": c for i, c in enumerate(parts, 1)}
+    return combined(" + ".join(names) or "nothing", **names)
+
+
 def named(criteria: Any) -> dict[str, Criterion]:
     """Criteria by name: a mapping, a list, or one alone; a text is the integral of nothing else than what it says, and refused."""
     if isinstance(criteria, Criterion):
@@ -265,6 +289,6 @@ def named(criteria: Any) -> dict[str, Criterion]:
 
 
 __all__ = [
-    "Constraint", "Criterion", "at", "cfc", "damping_ratio", "eigenvalue", "end_time", "entry", "event_time", "final", "frequency", "integral", "iso2631", "largest",
-    "least_squares", "mean", "moving_average", "response", "rms", "smallest", "sustained", "value",
+    "Constraint", "Criterion", "at", "cfc", "combined", "damping_ratio", "eigenvalue", "end_time", "entry", "event_time", "final", "frequency", "integral", "iso2631", "largest",
+    "least_squares", "mean", "moving_average", "response", "rms", "smallest", "sustained", "total", "value",
 ]  # fmt: skip

@@ -64,19 +64,22 @@ class Analysis:
 
     def evaluate(self, criteria: Any, values: Mapping[str, Any] | None = None) -> dict[str, float]:
         """Runs the analysis, with some variables changed, and gives the values of criteria by name."""
+        from .combined import evaluated
         from .criteria import named
         from .gradients.gradient import evaluate
 
-        return evaluate(self, named(criteria), values or {})
+        return evaluated(named(criteria), lambda parts: evaluate(self, parts, values or {}))
 
     def gradient(
         self, criteria: Mapping[str, Criterion] | Sequence[Criterion] | Criterion, wrt: Sequence[str], method: str = "auto",
         values: Mapping[str, Any] | None = None, **options: Any,
     ) -> Gradient:  # fmt: skip
         """Values of criteria and their derivatives by variables; see :func:`jourdain.analysis.gradients.gradient.gradient`."""
+        from .combined import differentiated
+        from .criteria import named
         from .gradients.gradient import gradient
 
-        return gradient(self, criteria, wrt, method, values, **options)
+        return differentiated(named(criteria), lambda parts: gradient(self, parts, wrt, method, values, **options))
 
     # -- variables ------------------------------------------------------------------------------------------------
 

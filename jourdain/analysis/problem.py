@@ -17,7 +17,7 @@ from .criteria import Constraint, Criterion, named
 from .design.kept import kept_in
 from .design.optimum import AT_ROW, Optimum, conditions
 from .design.scalarised import FEASIBLE, Forms, violation
-from .design.search import Searched, Searches, Wanted, search
+from .design.search import Effort, Searched, Searches, Wanted, search
 from .design.space import Evaluated, Space, variables_of
 from .design.studied import Held, Linked, Scenarios, Studied
 from .design.together import Together
@@ -97,29 +97,37 @@ class Problem:
     def optimise(
         self, weights: Mapping[str, float] | None = None, method: str = "slsqp", start: Mapping[str, Any] | None = None,
         tolerance: float = 1e-10, limit: int = 200, store: StoreLike = None, form: str | None = None, goals: Mapping[str, Any] | None = None,
-        order: Sequence[str] | None = None, slack: float = 1e-3, starts: int = 1, workers: Workers = None,
+        order: Sequence[str] | None = None, slack: float | Mapping[str, float] = 1e-3, margin: Mapping[str, Any] | None = None, starts: int = 1,
+        workers: Workers = None, seed: int | None = None,
     ) -> Optimum:  # fmt: skip
         """The best design by one objective of the criteria.
 
         form: "sum", the least weighted sum; "minmax", the least of the largest weighted criterion (that of scenarios by="worst"); "goal", the least τ with y ≤ goal + weight × τ, weights
-            being the sizes of the goals unless given; "lexicographic", one criterion after the other in ``order``, each kept within ``slack`` of its best.
+            being the sizes of the goals unless given; "lexicographic", one criterion after the other in ``order``, each kept within ``slack`` of its best (a part
+            of it, for all or by name) and ``margin`` (by name, in its own unit: for criteria whose best is zero).
         method: "slsqp", "trust-constr", "ipopt" and "mma" take constraints and use gradients, "l-bfgs-b" and "tnc" bounds only; "cobyqa" takes constraints
             without gradients, "nelder-mead", "cma-es" and "direct" bounds.  Choices need "direct", "cma-es", or :meth:`enumerate`.
         start: values of variables to begin with; the others begin with their present ones, moved into the bounds.
         starts: how many searches, from the start and from designs spread over the space; the best is given.
+        workers: where the searches from several starts are done, or with one start the generations of "cma-es" (:mod:`jourdain.analysis.workers`); the
+            result is the same to the last bit.
+        seed: of the random numbers of "cma-es" (1 unless given).
         tolerance: of the optimiser, for objective and variables scaled to one.
         store: a store or its file; designs that have run are kept there at once, and the same call goes on where it was cut short.
         """
         solver = self._solver(method, tolerance)
         self._check_choices(solver)
         form = form or ("minmax" if self.worst else "goal" if goals else "lexicographic" if order else "sum")
+        if seed is not None and (not solver.random or isinstance(seed, bool) or not isinstance(seed, int) or seed < 1):
+            told = "must be a whole number from 1 on" if solver.random else f"is for 'cma-es'; '{method}' draws no random numbers"
+            raise InputError(f"optimise: seed = {seed!r} {told}")
         x = self._begin(start, store)
         with crew_for(workers) as crew:
+            effort = Effort(method, tolerance, limit, seed or 1, starts, crew)
             if form == "lexicographic":
-                best = self._in_order(list(order or self.minimise), solver, x, tolerance, limit, slack, starts, crew)
+                best = self._in_order(list(order or self.minimise), x, self._spared(slack, margin), effort)
             else:
-                wanted, a = self._objective(form, weights, goals, x)
-                best = self._best_of([(wanted, a)], solver, x, tolerance, limit, starts, crew)
+                best = self._best_of(*self._objective(form, weights, goals, x), x, effort)
         spent = {**best.evaluations, "runs": self.space.runs, "gradients": self.space.gradients}
         return replace(best, evaluations=spent, failed=tuple(e.message for e in self.space.failed))
 
@@ -176,18 +184,16 @@ class Problem:
             raise InputError(f"{word}: criterion '{missing[0]}' has none")
         return {n: number((given or {})[n], f"{word} of '{n}'") for n in self._judged()}
 
-    def _best_of(
-        self, asked: Sequence[tuple[Forms, np.ndarray]], solver: Method, x: np.ndarray, tolerance: float, limit: int, starts: int, crew: Any
-    ) -> Optimum:  # fmt: skip
+    def _best_of(self, forms: Forms, a: np.ndarray, x: np.ndarray, effort: Effort) -> Optimum:
         """The best of searches from several starts; with one the only one."""
-        if not isinstance(starts, int) or starts < 1:
-            raise InputError(f"optimise: starts = {starts!r} must be a whole number from 1 on")
-        (forms, a) = asked[0]
+        if not isinstance(effort.starts, int) or effort.starts < 1:
+            raise InputError(f"optimise: starts = {effort.starts!r} must be a whole number from 1 on")
         kept = self.forms(a) if forms.tau is not None else forms
-        if starts == 1:
-            return self._told(self.solved(Wanted(forms, kept, x, solver.name, tolerance, limit), a), forms)
-        places = [x, *(p for p in self.space.spread(starts - 1, x) if self.space.at(p).values is not None)]
-        optima = self.solved_all([(Wanted(forms, kept, p, solver.name, tolerance, limit), a) for p in places], crew=crew)
+        wanted = Wanted(forms, kept, x, effort.optimiser, effort.tolerance, effort.limit, effort.seed)
+        if effort.starts == 1:
+            return self._told(self.solved(wanted, a, crew=effort.crew), forms)
+        places = [x, *(p for p in self.space.spread(effort.starts - 1, x) if self.space.at(p).values is not None)]
+        optima = self.solved_all([(replace(wanted, start=p), a) for p in places], crew=effort.crew)
         return self._told(min(optima, key=lambda o: (not o.feasible, self._told(o, forms).objective)), forms)
 
     def _told(self, best: Optimum, forms: Forms) -> Optimum:
@@ -202,9 +208,18 @@ class Problem:
         note = f"the largest: {', '.join(largest)}"
         return replace(best, objective=tau * scale, kkt=np.nan, multipliers={}, converged=best.feasible, notes=(*best.notes, note))
 
-    def _in_order(
-        self, order: list[str], solver: Method, x: np.ndarray, tolerance: float, limit: int, slack: float, starts: int, crew: Any
-    ) -> Optimum:  # fmt: skip
+    def _spared(self, slack: float | Mapping[str, float], margin: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
+        """By how much each criterion may grow at later levels: a part of its best, and an amount."""
+        parts = slack if isinstance(slack, Mapping) else dict.fromkeys(self.minimise, slack)
+        for word, given in (("slack", parts), ("margin", margin or {})):
+            for n, x in given.items():
+                if n not in self.minimise:
+                    raise InputError(f"{word}: there is no criterion '{n}' to minimise; there are {', '.join(self.minimise)}")
+                if not number(x, f"{word} of '{n}'") >= 0.0:
+                    raise InputError(f"{word}: '{n}' has {x!r}; what a criterion may lose must not be negative")
+        return {n: (float(parts.get(n, 0.0)), number((margin or {}).get(n, 0.0), f"margin of '{n}'")) for n in self.minimise}
+
+    def _in_order(self, order: list[str], x: np.ndarray, spared: Mapping[str, tuple[float, float]], effort: Effort) -> Optimum:
         """One criterion after the other; those that were minimised may lose a little."""
         for n in order:
             if n not in self.minimise:
@@ -217,9 +232,10 @@ class Problem:
             if rows:
                 B, upper = np.array([r for r, _ in rows]), np.array([u for _, u in rows])
                 forms = forms.with_rows(B, np.full(len(B), -np.inf), upper)
-            best = self._best_of([(forms, a)], solver, x, tolerance, limit, starts, crew)
-            size = abs(best.criteria[n]) or 1.0
-            rows.append((a / size, (best.criteria[n] + slack * size) / size))
+            best = self._best_of(forms, a, x, effort)
+            y, (part, amount) = best.criteria[n], spared[n]
+            size = self.space.size_of(a, np.array([*best.criteria.values(), *best.constraints.values()])) or 1.0
+            rows.append((a / size, (y + part * abs(y) + amount) / size))
             x = self.space.scaled(best.values)
         assert best is not None
         return self._inherited(best, order, rows, x)
@@ -296,13 +312,16 @@ class Problem:
     def pareto(
         self, method: str = "epsilon", points: int = 20, optimiser: str = "slsqp", start: Mapping[str, Any] | None = None,
         samples: int = 32, tolerance: float = 1e-8, limit: int = 200, workers: Workers = None, store: StoreLike = None, progress: bool = True,
-        population: int = 60, generations: int = 50, seed: int = 1,
+        population: int = 60, generations: int = 50, seed: int = 1, crossover: tuple[float, float] | None = None,
+        mutation: tuple[float | None, float] | None = None, bits: int | None = None,
     ) -> Front:  # fmt: skip
         """Designs of which none is better than another in every criterion.
 
         method: "weighted" sums (find convex parts only), "epsilon" (the first criterion with bounds on the others), or "nbi"
             (normal-boundary intersection, evenly spread); "nsga2" is evolution without gradients: ``generations`` of a ``population``, the same for
-            the same ``seed``.
+            the same ``seed``.  Of one criterion it gives the best design.
+        crossover, mutation: of evolution, (probability, index of the distribution): (0.9, 15) of a pair and (None, 20) of a variable, None being 1/n.
+        bits: of evolution, designs as rows of so many bits a variable, crossed at one point, single bits turned over.
         samples: designs spread over the space that are run first, so that no branch of the front is missed for want of a start.
         workers: see :mod:`jourdain.analysis.workers`; the front is the same to the last bit.
         store: a store or its file, with which the same call goes on where it was cut short.
@@ -312,15 +331,18 @@ class Problem:
         solver = self._solver(optimiser, tolerance)
         if method != "nsga2":
             self._check_choices(solver)
+            bred = [n for n, x in (("crossover", crossover), ("mutation", mutation), ("bits", bits)) if x is not None]
+            if bred:
+                raise InputError(f"pareto: {bred[0]} belongs to method 'nsga2', not to '{method}'")
         check(self, method, points, solver)
         if int(samples) < 0:
             raise InputError(f"pareto: samples = {samples} must not be negative")
         with crew_for(workers) as crew:
             x = self._begin(start, store)
             if method == "nsga2":
-                from .design.evolution import evolved
+                from .design.evolution import breeding_of, evolved
 
-                return evolved(self, x, population, generations, seed, crew, progress)
+                return evolved(self, x, population, generations, seed, crew, progress, breeding_of(crossover, mutation, bits))
             return Family(self, method, points, solver.name, tolerance, limit, crew, progress).front(x, int(samples))
 
     def sensitivity(
@@ -340,11 +362,11 @@ class Problem:
         lower, upper = (np.array([getattr(c, side) for c in self.subject_to.values()]) / size for side in ("lower", "upper"))
         return Forms(a, B, lower, upper)
 
-    def solved(self, wanted: Wanted, a: np.ndarray, traded: Sequence[int] = ()) -> Optimum:
+    def solved(self, wanted: Wanted, a: np.ndarray, traded: Sequence[int] = (), crew: Crew | None = None) -> Optimum:
         """The optimum of one search for the objective a·y."""
         space = self.space
         runs, gradients, failed = space.counts
-        found = search(space, wanted)
+        found = search(space, wanted, crew)
         counts = space.runs - runs, space.gradients - gradients
         return self._optimum(wanted.kept, a, wanted.optimiser, found, counts, space.failed[failed:], traded)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -94,6 +95,19 @@ class Then:
 
         return computed
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keeps the values in the system over many readings."""
+        now = self.reference.parameter_vector
+        if now is self.parameters:
+            yield
+            return
+        self.reference._take(self.parameters)
+        try:
+            yield
+        finally:
+            self.reference._take(now)
+
 
 class StateTable:
     """Times, states and inputs of a solution; states that are a function are found when first read."""
@@ -127,7 +141,9 @@ def _dense(system: System, between: Between, inputs_at: InputsAt) -> Dense:
         order = np.argsort(times, kind="stable")
         x = between(times[order])
         x[:, : system.nq] = system.configuration.normalise(x[:, : system.nq])
-        return DenseSample(solution_of(system, times[order], x, {}, inputs_at=inputs_at), np.argsort(order))
+        return DenseSample(
+            solution_of(system, times[order], x, {}, inputs_at=inputs_at), np.argsort(order), StateTable(system, times[order], x, inputs_at)
+        )
 
     return dense
 
@@ -135,13 +151,21 @@ def _dense(system: System, between: Between, inputs_at: InputsAt) -> Dense:
 class DenseSample(Mapping[str, np.ndarray]):
     """Channels at given times, computed when read; iteration gives those of the state only."""
 
-    def __init__(self, solution: Solution, order: np.ndarray) -> None:
-        self._solution, self._order = solution, order
+    def __init__(self, solution: Solution, order: np.ndarray, table: StateTable) -> None:
+        self._solution, self._order, self._table = solution, order, table
         c, model = solution.system.configuration, solution.system.model
         self._states = [*c.position_names, *c.velocity_names, *model.states, *model.inputs]
 
     def __getitem__(self, name: str) -> np.ndarray:
         return np.asarray(self._solution.channel(name).samples)[self._order]
+
+    def columns(self, names: Sequence[str]) -> np.ndarray | None:
+        """States and inputs side by side, without their channels; None where other channels are asked for."""
+        if not {*names} <= {*self._states}:
+            return None
+        places = [self._states.index(n) for n in names]
+        inputs = self._table.inputs if max(places, default=0) >= self._table.rows.shape[1] else np.zeros((len(self._order), 0))
+        return np.asarray(np.hstack([self._table.rows, inputs])[self._order][:, places])
 
     def __contains__(self, name: object) -> bool:
         from .energy_balance import BOOKS

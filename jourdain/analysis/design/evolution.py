@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError, SolverError
 from ...progress import counted
-from ...solvers.optimisers.pymoo_evolution import evolve
+from ...solvers.optimisers.pymoo_evolution import Breeding, evolve
 from .front import Front, sorted_front
 from .optimum import Optimum
 from .scalarised import FEASIBLE, violation
@@ -18,7 +19,29 @@ if TYPE_CHECKING:
     from ..workers import Crew
 
 
-def evolved(problem: Problem, start: np.ndarray, population: int, generations: int, seed: int, crew: Crew | None, progress: bool) -> Front:
+def breeding_of(crossover: Any, mutation: Any, bits: Any) -> Breeding:
+    """How designs are bred, checked."""
+    own = Breeding()
+    pairs = []
+    for word, given, usual in (("crossover", crossover, own.crossover), ("mutation", mutation, own.mutation)):
+        pair = usual if given is None else given
+        try:
+            chance, index = pair
+        except (TypeError, ValueError):
+            raise InputError(
+                f"pareto: {word} = {given!r} must be a pair (probability, index of its distribution), such as (0.9, 20)"
+            ) from None
+        if not ((word == "mutation" and chance is None) or 0.0 <= float(chance) <= 1.0) or not float(index) > 0.0:
+            raise InputError(f"pareto: {word} = {given!r} must have a probability from 0 to 1 and a positive index")
+        pairs.append((chance, float(index)))
+    if bits is not None and (isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= 52):
+        raise InputError(f"pareto: bits = {bits!r} must be a whole number from 1 to 52")
+    return Breeding(pairs[0], pairs[1], bits)
+
+
+def evolved(
+    problem: Problem, start: np.ndarray, population: int, generations: int, seed: int, crew: Crew | None, progress: bool, breeding: Breeding
+) -> Front:
     """The front that the last generation of NSGA-II has reached."""
     for word, number, least in (("population", population, 4), ("generations", generations, 1), ("seed", seed, 0)):
         if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < least:
@@ -40,12 +63,16 @@ def evolved(problem: Problem, start: np.ndarray, population: int, generations: i
             missed = [np.nan if e.values is None else violation(held, e.values) - FEASIBLE for e in seen]
             return F, np.array(missed)[:, None]
 
-        designs = evolve(judge, space.lower, space.upper, first, 1, population, generations, seed, start)
+        history: list[np.ndarray] = []
+        designs = evolve(
+            judge, space.lower, space.upper, first, 1, population, generations, seed, start, breeding, lambda _, F: history.append(F)
+        )
     if not len(designs):
         raise SolverError(
             f"pareto: no design of {generations} generations runs and meets the constraints; the last failure: {_last(problem)}"
         )
-    return sorted_front(problem, "nsga2", [_member(problem, x, seed, generations) for x in designs])
+    found = sorted_front(problem, "nsga2", [_member(problem, x, seed, generations) for x in designs])
+    return replace(found, history=tuple(history))
 
 
 def _last(problem: Problem) -> str:
@@ -65,4 +92,4 @@ def _member(problem: Problem, x: np.ndarray, seed: int, generations: int) -> Opt
     )  # fmt: skip
 
 
-__all__ = ["evolved"]
+__all__ = ["breeding_of", "evolved"]

@@ -38,6 +38,8 @@ class Front(Shown):
     #: Dominated designs that were removed, and those that ended without meeting their constraints.
     dominated: Sequence[Optimum] = field(default=(), repr=False)
     infeasible: Sequence[Optimum] = field(default=(), repr=False)
+    #: Values of the criteria on the front of every generation of an evolution (a row a design).
+    history: Sequence[np.ndarray] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         return len(self.designs)
@@ -67,6 +69,13 @@ class Front(Shown):
         if strange:
             raise InputError(f"hypervolume: there is no criterion '{strange[0]}'; the front has {', '.join(self.problem.minimise)}")
         return hypervolume(self.values, np.array([given[n] for n in self.problem.minimise]))
+
+    def hypervolumes(self, reference: Mapping[str, float] | None = None) -> np.ndarray:
+        """The hypervolume of the front of every generation, up to one reference point (the largest values of the last front by default)."""
+        if not self.history:
+            raise InputError(f"hypervolumes: a front by '{self.method}' has no generations; pareto('nsga2') has")
+        given = self.nadir | dict(reference or {})
+        return np.array([hypervolume(y, np.array([given[n] for n in self.problem.minimise])) for y in self.history])
 
     @property
     def knee(self) -> Optimum:
@@ -273,7 +282,7 @@ def check(problem: Problem, method: str, points: int, solver: Method) -> None:
     if method not in METHODS:
         near = nearest(str(method), METHODS, 1)
         raise InputError(f"pareto: method '{method}' is unknown; " + (f"did you mean {near[0]}?" if near else f"use {', '.join(METHODS)}"))
-    if len(problem.minimise) < 2:
+    if len(problem.minimise) < 2 and method != "nsga2":  # evolution towards one criterion gives its best design
         raise InputError(f"pareto: one criterion ({next(iter(problem.minimise))}) has no front; use optimise()")
     if int(points) < 2:
         raise InputError(f"pareto: points = {points} must be at least 2")

@@ -115,7 +115,7 @@ def conditions(problem: Problem, space: Space, x: np.ndarray, a: np.ndarray, tra
                 names.append(v.name)
                 columns.append(direction)
                 free.append(False)
-    size = max(abs(float(a @ found.values)), 1e-300)
+    size = max(space.size_of(a, found.values), 1e-300)
     if not names:
         return float(np.max(np.abs(slope))) / size, {}
     A = np.array(columns).T

@@ -9,10 +9,14 @@ least violation of constraints (α = 1, a = 0).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .space import Evaluated, Space
+
+if TYPE_CHECKING:
+    from ..workers import Crew
 
 #: What a design that cannot run is worse by, measured by the objective.
 WORSE = 10.0
@@ -46,8 +50,8 @@ class Scalarised:
     At a design that cannot run, the task goes on with the last one that did: its rows, and an objective that grows with the distance from it.
     """
 
-    def __init__(self, space: Space, forms: Forms, start: np.ndarray, slopes: bool) -> None:
-        self.space, self.forms, self.with_slopes = space, forms, slopes
+    def __init__(self, space: Space, forms: Forms, start: np.ndarray, slopes: bool, seed: int = 1, crew: Crew | None = None) -> None:
+        self.space, self.forms, self.with_slopes, self.seed, self.crew = space, forms, slopes, seed, crew
         tau = forms.tau is not None
         self.start = np.append(start, forms.tau_start) if tau else np.array(start)
         self.lower = np.append(space.lower, forms.tau_lower) if tau else space.lower
@@ -55,7 +59,7 @@ class Scalarised:
         self.row_lower, self.row_upper = forms.row_lower, forms.row_upper
         self.last = space.at(start, slopes)
         assert self.last.values is not None
-        self.scale = abs(float(forms.a @ self.last.values)) or 1.0 if forms.a.any() else 1.0
+        self.scale = space.size_of(forms.a, self.last.values) or 1.0 if forms.a.any() else 1.0
 
     def _design(self, x: np.ndarray) -> np.ndarray:
         return x[: len(self.space.variables)]
@@ -77,6 +81,11 @@ class Scalarised:
         f = float(self.forms.a @ found.values) / self.scale  # type: ignore[operator]
         f += 0.0 if self.forms.tau is None else self.forms.tau[0] * x[-1]
         return f if runs else f + WORSE * (1.0 + float(np.sum((self._design(x) - found.x) ** 2)))
+
+    def objectives(self, many: np.ndarray) -> np.ndarray:
+        """The objective at many designs, run by all workers; in their order, as if one by one."""
+        self.space.at_all([np.clip(self._design(x), self.space.lower, self.space.upper) for x in many], self.crew)
+        return np.array([self.objective(x) for x in many])
 
     def slope(self, x: np.ndarray) -> np.ndarray:
         """Its derivative."""

@@ -15,6 +15,7 @@ from .space import Evaluated, Space, Variable
 if TYPE_CHECKING:
     from ..criteria import Criterion
     from ..planned import Analysis
+    from ..workers import Crew
     from .kept import Kept
 
 
@@ -28,6 +29,19 @@ class Wanted:
     optimiser: str
     tolerance: float
     limit: int
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is done for an optimum: by which optimiser, from how many starts, and by whom."""
+
+    optimiser: str
+    tolerance: float
+    limit: int
+    seed: int
+    starts: int
+    crew: Crew | None
 
 
 @dataclass(frozen=True)
@@ -42,13 +56,16 @@ class Searched:
     notes: Sequence[str]
 
 
-def search(space: Space, wanted: Wanted) -> Found:
-    """The optimum of forms; where it misses constraints, a design that misses them least, and from there once more."""
+def search(space: Space, wanted: Wanted, crew: Crew | None = None) -> Found:
+    """The optimum of forms; where it misses constraints, a design that misses them least, and from there once more.
+
+    Workers do the runs of optimisers that ask for many at once.
+    """
     solver, iterations = method_named(wanted.optimiser), 0
 
     def solve(which: Forms, x: np.ndarray) -> Found:
         nonlocal iterations
-        found = solver.solve(Scalarised(space, which, x, solver.gradients), wanted.tolerance, wanted.limit)
+        found = solver.solve(Scalarised(space, which, x, solver.gradients, wanted.seed, crew), wanted.tolerance, wanted.limit)
         iterations += found.iterations
         return found
 
@@ -103,4 +120,4 @@ class Looks:
         return space.at(*job), space.notes
 
 
-__all__ = ["Looks", "Searched", "Searches", "Wanted", "search"]
+__all__ = ["Effort", "Looks", "Searched", "Searches", "Wanted", "search"]

@@ -232,6 +232,11 @@ class Space:
         """All designs that have run."""
         return [e for e in self._seen.values() if e.values is not None]
 
+    def size_of(self, a: np.ndarray, values: np.ndarray) -> float:
+        """How large an objective a·y is: at a design with these values, or at half of the designs that have run if that is more (an optimum may be zero)."""
+        known = [abs(float(a @ e.values)) for e in self.seen if e.values is not None]
+        return max(abs(float(a @ values)), float(np.median(known)) if known else 0.0)
+
     def _evaluated(self, x: np.ndarray, slopes: bool) -> Evaluated:
         try:
             found, matrix = self.run(x, slopes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Points of Gauss's rule within a step; peaks that are looked at closer, and points on each side of them.
 GAUSS, CANDIDATES, PROBES = 6, 6, 8
+#: Instants of a closer look at an extremum: a look costs more than its instants.
+CLOSER = 65
 #: Part of the duration within which an extremum and an event are one.
 CORNER = 1e-8
 
@@ -69,10 +72,8 @@ class Motion:
         """The expression of a criterion at times."""
         reader = self.expressions.reader((name,))
         sample = self.solution.at(times)
-        x = np.column_stack([np.asarray(sample[n]) for n in self._states])
-        inputs = self.expressions.system.model.inputs
-        u = np.column_stack([np.asarray(sample[n]) for n in inputs]) if inputs else np.zeros((len(times), 0))
-        return reader(times, x, u)[:, 0]
+        both = sample.columns([*self._states, *self.expressions.system.model.inputs])
+        return reader(times, both[:, : len(self._states)], both[:, len(self._states) :])[:, 0]
 
     def integral(self, name: str, of: Callable[[np.ndarray], np.ndarray] = lambda f: f) -> float:
         """∫ F dt over all steps."""
@@ -83,6 +84,11 @@ class Motion:
 
     def extremum(self, name: str, sign: float) -> tuple[float, float]:
         """When the expression is largest (sign 1) or smallest (−1), and its value: near the best of the steps' ends, then ever closer."""
+        table = getattr(self.solution.frame_provider, "table", None)
+        with nullcontext() if table is None else table.then.held():
+            return self._extremum(name, sign)
+
+    def _extremum(self, name: str, sign: float) -> tuple[float, float]:
         ends = np.append(self.begin, self.end[-1])
         values = sign * self.read(name, ends)
         padded = np.concatenate([[-np.inf], values, [-np.inf]])
@@ -94,10 +100,10 @@ class Motion:
         times = near[row]
         low, high = times[max(k - 1, 0)], times[min(k + 1, len(times) - 1)]
         for _ in range(30):
-            times = np.linspace(low, high, 9)
+            times = np.linspace(low, high, CLOSER)
             found = sign * self.read(name, times)
             k = int(np.argmax(found))
-            low, high = times[max(k - 1, 0)], times[min(k + 1, 8)]
+            low, high = times[max(k - 1, 0)], times[min(k + 1, CLOSER - 1)]
             if high - low < 1e-9 * (self.span[1] - self.span[0]):
                 break
         return float(times[k]), sign * float(found[k])

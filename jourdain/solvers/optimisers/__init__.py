@@ -23,6 +23,8 @@ class Task(Protocol):
     upper: np.ndarray
     row_lower: np.ndarray
     row_upper: np.ndarray
+    #: What random numbers begin with.
+    seed: int
 
     def objective(self, x: np.ndarray) -> float:
         """f(x)."""
@@ -35,6 +37,9 @@ class Task(Protocol):
 
     def row_slopes(self, x: np.ndarray) -> np.ndarray:
         """∂c/∂x, a row a constraint."""
+
+    def objectives(self, many: np.ndarray) -> np.ndarray:
+        """f of many x (a row each), which may be found side by side."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,8 @@ class Method:
     constraints: bool
     #: Whether constraints may be equations.
     equations: bool = True
+    #: Whether it draws random numbers, which a seed decides.
+    random: bool = False
 
 
 #: Methods by the modules that have them.

@@ -1,4 +1,7 @@
-"""Evolution with covariance matrix adaptation, by the package cma (extra ``optimise``): rough or noisy objectives, no gradients."""
+"""Evolution with covariance matrix adaptation, by the package cma (extra ``optimise``): rough or noisy objectives, no gradients.
+
+A generation is judged at once, by all workers.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,21 @@ from . import Found, Method, Task, library
 
 def _solve(task: Task, tolerance: float, limit: int) -> Found:
     cma = library("cma", "cma-es")
+    n = len(task.start)
     low, high = ([x if np.isfinite(x) else None for x in b.tolist()] for b in (task.lower, task.upper))
-    options = {"bounds": [low, high], "seed": 1, "verbose": -9, "tolx": tolerance, "tolfun": 1e-3 * tolerance, "maxiter": 10 * limit}
-    if len(task.start) == 1:  # cma wants two variables: the second does nothing
-        options["bounds"] = [[*low, 0.0], [*high, 1.0]]
-        found = cma.fmin2(lambda x: task.objective(np.array(x[:1])), [*task.start, 0.5], 0.2, options)[1].result
-    else:
-        found = cma.fmin2(lambda x: task.objective(np.array(x)), task.start, 0.2, options)[1].result
-    x = np.clip(found.xbest[: len(task.start)], task.lower, task.upper)
+    start, more = task.start.tolist(), ([0.0], [1.0]) if n == 1 else ([], [])
+    if n == 1:  # cma wants two variables: the second does nothing
+        start = [*start, 0.5]
+    options = {"bounds": [[*low, *more[0]], [*high, *more[1]]], "seed": task.seed, "verbose": -9, "tolx": tolerance, "tolfun": 1e-3 * tolerance, "maxiter": 10 * limit}  # fmt: skip
+    strategy = cma.CMAEvolutionStrategy(start, 0.2, options)
+    while not strategy.stop():
+        crowd = strategy.ask()
+        strategy.tell(crowd, task.objectives(np.array(crowd)[:, :n]).tolist())
+    found = strategy.result
+    x = np.clip(found.xbest[:n], task.lower, task.upper)
     return Found(x, True, int(found.iterations), "the spread of the generation is within the tolerance")
 
 
-METHODS = {"cma-es": Method("cma-es", _solve, gradients=False, constraints=False)}
+METHODS = {"cma-es": Method("cma-es", _solve, gradients=False, constraints=False, random=True)}
 
 __all__ = ["METHODS"]

@@ -120,9 +120,22 @@ def test_many_starts_find_the_best_of_many_valleys(swing: jd.Analysis) -> None:
     assert problem.optimise(starts=12, start={"c": 3.9}, workers=2).values == best.values
 
 
+def test_a_generation_is_shared_among_workers(swing: jd.Analysis) -> None:
+    """The same bits by one and by two, and another seed goes another way."""
+    pytest.importorskip("cma")
+    problem = jd.Problem(swing, ["c"], {"shake": SHAKE})
+    ask = {"method": "cma-es", "limit": 1, "tolerance": 1e-3}
+    one, two, other = problem.optimise(**ask, seed=2), problem.optimise(**ask, seed=2, workers=2), problem.optimise(**ask, seed=3)
+    assert one.values == two.values != other.values and one.evaluations == two.evaluations
+
+
 @pytest.mark.parametrize(
     ("make", "told"),
     [
+        (lambda s: two(s).optimise({"shake": 1.0}, seed=2), "seed = 2 is for 'cma-es'; 'slsqp' draws no random numbers"),
+        (lambda s: two(s).optimise({"shake": 1.0}, method="cma-es", seed=0), "seed = 0 must be a whole number from 1 on"),
+        (lambda s: two(s).optimise(order=["shake", "sway"], slack={"shaek": 0.1}), "slack: there is no criterion 'shaek'"),
+        (lambda s: two(s).optimise(order=["shake", "sway"], margin={"sway": -1.0}), "must not be negative"),
         (lambda s: jd.Scenarios(s, {}), "at least one"),
         (lambda s: jd.Scenarios(s, {"a": {"kk": 1.0}}), "no variable 'kk'"),
         (lambda s: jd.Scenarios(s, {"a": {"k": 1.0}}, by="best"), "'mean' or 'worst'"),
