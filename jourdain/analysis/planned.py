@@ -64,8 +64,8 @@ class Analysis:
 
     def evaluate(self, criteria: Any, values: Mapping[str, Any] | None = None) -> dict[str, float]:
         """Runs the analysis, with some variables changed, and gives the values of criteria by name."""
-        from .combined import evaluated
         from .criteria import named
+        from .design.combined import evaluated
         from .gradients.gradient import evaluate
 
         return evaluated(named(criteria), lambda parts: evaluate(self, parts, values or {}))
@@ -75,8 +75,8 @@ class Analysis:
         values: Mapping[str, Any] | None = None, **options: Any,
     ) -> Gradient:  # fmt: skip
         """Values of criteria and their derivatives by variables; see :func:`jourdain.analysis.gradients.gradient.gradient`."""
-        from .combined import differentiated
         from .criteria import named
+        from .design.combined import differentiated
         from .gradients.gradient import gradient
 
         return differentiated(named(criteria), lambda parts: gradient(self, parts, wrt, method, values, **options))

@@ -183,7 +183,7 @@ def test_t23_gradients_by_levels() -> None:
         g = run.gradient(ask, ["front.level1", "car1.mass", "car1.displacement_rate"], method=method)
         assert list(g.values.values()) == pytest.approx([d, d**2, 2 * d], rel=1e-8)
         assert g.matrix == pytest.approx(np.outer([1.0, 2 * d, 2.0], slopes), rel=1e-5)
-    assert run.evaluate(ask) == pytest.approx(g.values, rel=1e-9)
+    assert run.evaluate(ask) == pytest.approx(g.values, rel=1e-6)  # steps of plain runs do not end at the bends of a curve
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..errors import InputError, nearest
-from ..symbolic.derivatives import gradient as slopes_of
-from ..symbolic.expr import Expr, symbol
-from ..symbolic.graph import evaluate, free_symbols
-from .criteria import Criterion
-from .gradients.gradient import Gradient
+from ...errors import InputError, nearest
+from ...symbolic.derivatives import gradient as slopes_of
+from ...symbolic.expr import Expr, symbol
+from ...symbolic.graph import evaluate, free_symbols
+from ..criteria import Criterion
+from ..gradients.gradient import Gradient
 
 
 def parts_of(criteria: Mapping[str, Criterion]) -> dict[str, Criterion]:
@@ -51,8 +51,8 @@ def joined(criteria: Mapping[str, Criterion], found: Mapping[str, float]) -> tup
 @lru_cache(maxsize=256)
 def _formula(text: str, parts: tuple[str, ...], constants: tuple[str, ...]) -> tuple[Expr, dict[str, Expr], tuple[Expr, ...]]:
     """The expression of parts, their symbols, and its derivatives by the parts."""
-    from ..io.expression_language import ExpressionError, parse_expression
-    from ..symbolic import functions
+    from ...io.expression_language import ExpressionError, parse_expression
+    from ...symbolic import functions
 
     symbols = {n: symbol(n, "parameter") for n in (*parts, *constants)}
 
