@@ -17,7 +17,7 @@ import math
 from typing import Any
 
 from ...native.kernel import hot, jit
-from .laws import project_cone, project_row, residual, round_impulse
+from .laws import project, project_cone, project_row, residual, round_impulse
 from .one_contact import coulomb
 from .operator import copy, local_of, row_velocity, rows_of, set_contact, set_impulse
 from .problem import BODIES, CONTACT
@@ -32,11 +32,17 @@ RELAXED_STEPS = 4
 def _turn_contact(problem: Any, i: int, p: Any) -> float:
     """Solves a contact for the impulses of all others; returns the square of the change of its velocity."""
     at, r = local_of(problem, i), problem.row[i]
-    c, s, s1, s2, n, g1, g2, l1, l2 = at.cosine, at.sine, at.s1, at.s2, at.normal, at.g1, at.g2, at.l1, at.l2
     un = row_velocity(problem, i, r, p)
     if un >= 0.0 and p[r] == 0.0 and p[r + 1] == 0.0 and p[r + 2] == 0.0 and not problem.relaxed:
         return 0.0  # stays open
-    ua, ub = s1 * row_velocity(problem, i, r + 1, p), s2 * row_velocity(problem, i, r + 2, p)
+    ua, ub = row_velocity(problem, i, r + 1, p), row_velocity(problem, i, r + 2, p)
+    x, y, z = p[r] + (at.a00 * un + at.a01 * ua + at.a02 * ub), p[r + 1] + (at.a01 * un + at.a11 * ua + at.a12 * ub), p[r + 2] + (at.a02 * un + at.a12 * ua + at.a22 * ub)  # fmt: skip
+    s1, s2, bound = at.s1, at.s2, at.sticks * x
+    if bound > 0.0 and y * y * (s2 * s2) + z * z * (s1 * s1) <= bound * bound * (s1 * s1 * s2 * s2):  # sticks
+        set_contact(problem, i, x, y, z, p)
+        return un * un + ua * ua + ub * ub
+    c, s, n, g1, g2, l1, l2 = at.cosine, at.sine, at.normal, at.g1, at.g2, at.l1, at.l2
+    ua, ub = s1 * ua, s2 * ub
     pa, pb = round_impulse(p[r + 1], s1), round_impulse(p[r + 2], s2)
     # to principal tangents
     pn, p1, p2, u1, u2 = p[r], c * pa + s * pb, c * pb - s * pa, c * ua + s * ub, c * ub - s * ua
@@ -120,7 +126,15 @@ def _length(problem: Any, p: Any, before: Any) -> float:
 
 @jit
 def gauss_seidel(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
-    """At most ``limit`` sweeps from p on until the residual is below the tolerance; sweeps, residual and the block that has it.
+    """At most ``limit`` sweeps from p on until the residual is below the tolerance; sweeps, residual and the block that has it."""
+    found, worst, rounding = residual(problem, p)
+    done, found, worst, rounding = sweeps(problem, p, tolerance, limit, found, worst, rounding)
+    return done, found, worst
+
+
+@jit
+def sweeps(problem: Any, p: Any, tolerance: float, limit: int, found: float, worst: int, rounding: float) -> Any:
+    """The same from what :func:`.laws.residual` has just told of p; also the rounding.  p ends inside its cones.
 
     The change that a sweep makes is taken for a gradient, and sweeps begin from conjugate directions further on (Silcowitz-Hansen, Niebe &
     Erleben 2010).  The residual is looked at when a sweep changes little, and now and then.  Impulses that grow beyond all bounds (a
@@ -129,7 +143,6 @@ def gauss_seidel(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     m = rows_of(problem)
     before, along, bodies = problem.work[:m], problem.work[m : 2 * m], problem.bodies
     moving = 6 * bodies.count if problem.form == BODIES else 0
-    found, worst, rounding = residual(problem, p)
     done, look, last = 0, LOOK, 0.0
     while found > tolerance + rounding and done < limit and math.isfinite(found):
         copy(p, m, before)
@@ -138,6 +151,7 @@ def gauss_seidel(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
         done += 1
         if change <= tolerance + rounding or done >= look or done == limit:
             look = done + LOOK
+            project(problem, p)  # by rounding
             found, worst, rounding = residual(problem, p)
         if found > tolerance + rounding and done < limit:
             length = _length(problem, p, before)
@@ -152,4 +166,4 @@ def gauss_seidel(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     if done > 0 and not math.isfinite(found):
         _clear(p, m)
         found, worst, rounding = residual(problem, p)
-    return done, found, worst
+    return done, found, worst, rounding

@@ -130,18 +130,17 @@ def _fits(problem: Any, band: int, count: int) -> bool:
 
 
 @jit
-def newton_has_room(problem: Any) -> bool:
-    """Whether all rows together fit the room for Newton's method."""
+def newton_width(problem: Any) -> int:
+    """Half the width of the matrix of all rows together, −1 where it does not fit the room for Newton's method."""
     m, order = rows_of(problem), order_of(problem)
-    if m * m <= problem.matrix.size:
-        return True
     number_blocks(problem)
     count = 0
     for k in range(problem.blocks):
         for r in range(problem.row[order[k]], problem.row[order[k] + 1]):
             problem.whole[r] = count
             count += 1
-    return _fits(problem, half_width(problem, problem.whole, m), m)
+    width = half_width(problem, problem.whole, m)
+    return width if m * m <= problem.matrix.size or _fits(problem, width, m) else -1  # type: ignore[no-any-return]
 
 
 @jit

@@ -18,6 +18,8 @@ from ...native.kernel import hot, jit
 #: Most iterations of the scalar equation; Newton's method takes about three, halving the bracket alone would need these.
 SCALAR_ITERATIONS = 100
 ROUNDING = 4e-16
+#: Steps below this part of α are the last; differences below the second part are rounding.
+NEAR, EVEN = 1e-9, 1e-14
 #: Velocities and friction below these are none: squares of what larger ones give do not vanish.
 NOTHING, SMOOTH = 1e-100, 1e-30
 
@@ -27,6 +29,9 @@ def slide(n: float, g1: float, g2: float, l1: float, l2: float, mu: float, qn: f
     """Impulse of a sliding contact in principal tangents; a = q_T − g q_n/W_nn."""
     low, high, alpha = 0.0, math.inf, guess
     t1, t2, t = 0.0, 0.0, 1.0
+    if l1 - l2 <= EVEN * l1 and abs(g1) + abs(g2) <= EVEN * n:  # no direction is distinguished: spheres
+        t = mu * qn / (n * math.sqrt(a1 * a1 + a2 * a2))
+        return -qn / n, t * a1, t * a2
     for _ in range(SCALAR_ITERATIONS):
         d1, d2 = 1.0 / (l1 + alpha), 1.0 / (l2 + alpha)
         t1, t2 = -a1 * d1, -a2 * d2
@@ -44,6 +49,10 @@ def slide(n: float, g1: float, g2: float, l1: float, l2: float, mu: float, qn: f
         step = -h / slope if slope > 0.0 else math.inf
         after = alpha + step
         if abs(h) <= ROUNDING * t or abs(step) <= ROUNDING * alpha:
+            break
+        if abs(step) <= NEAR * alpha and low < after < high:  # Newton's method doubles the digits
+            t1, t2 = -a1 / (l1 + after), -a2 / (l2 + after)
+            t = math.sqrt(t1 * t1 + t2 * t2)
             break
         if not low < after < high:
             if high == math.inf:

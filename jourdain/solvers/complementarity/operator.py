@@ -95,11 +95,19 @@ def set_impulse(problem: Any, i: int, r: int, value: float, p: Any) -> None:
 @hot
 def _push_contact(b: Any, i: int, r: int, x: float, y: float, z: float) -> None:
     """The same by impulses in three rows."""
-    v, response = b.v, b.response
+    v, s = b.v, b.response
     for body, at in ((b.pair[2 * i], 12 * r), (b.pair[2 * i + 1], 12 * r + 6)):
-        if body >= 0:
-            for k in (0, 1, 2, 3, 4, 5):
-                v[6 * body + k] += (response[at + k] * x + response[at + 12 + k] * y) + response[at + 24 + k] * z
+        if body >= 0:  # all that is read stands before what is written, for registers of several numbers
+            to, e = 6 * body, at + 12
+            f = at + 24
+            v0, v1, v2 = (
+                (s[at] * x + s[e] * y) + s[f] * z,
+                (s[at + 1] * x + s[e + 1] * y) + s[f + 1] * z,
+                (s[at + 2] * x + s[e + 2] * y) + s[f + 2] * z,
+            )
+            v3, v4, v5 = (s[at + 3] * x + s[e + 3] * y) + s[f + 3] * z, (s[at + 4] * x + s[e + 4] * y) + s[f + 4] * z, (s[at + 5] * x + s[e + 5] * y) + s[f + 5] * z  # fmt: skip
+            v0, v1, v2, v3, v4, v5 = v[to] + v0, v[to + 1] + v1, v[to + 2] + v2, v[to + 3] + v3, v[to + 4] + v4, v[to + 5] + v5
+            v[to], v[to + 1], v[to + 2], v[to + 3], v[to + 4], v[to + 5] = v0, v1, v2, v3, v4, v5
 
 
 @hot
@@ -119,9 +127,12 @@ def renew_velocities(problem: Any, p: Any) -> None:
         for k in range(6 * b.count):
             b.v[k] = 0.0
         for i in range(problem.blocks):
-            for r in range(problem.row[i], problem.row[i + 1]):
-                if p[r] != 0.0:
-                    _push(b, i, r, p[r])
+            r = problem.row[i]
+            if problem.law[i] == CONTACT:
+                if p[r] != 0.0 or p[r + 1] != 0.0 or p[r + 2] != 0.0:
+                    _push_contact(b, i, r, p[r], p[r + 1], p[r + 2])
+            elif p[r] != 0.0:
+                _push(b, i, r, p[r])
 
 
 @jit
@@ -207,6 +218,20 @@ def _prepare_contact(problem: Any, i: int) -> None:
     at.over, at.over1, at.over2 = over, 1.0 / at.l1 if at.l1 > 0.0 else HUGE, 1.0 / at.l2 if at.l2 > 0.0 else HUGE
     at.normal, at.mu, at.s1, at.s2 = n, mu, s1, s2
     at.g1, at.g2 = at.cosine * g1 + at.sine * g2, at.cosine * g2 - at.sine * g1
+    at.sticks = mu if n > 0.0 and mu > 0.0 and at.l2 > 0.0 and s1 > 0.0 and s2 > 0.0 and not problem.relaxed else -1.0
+    if at.sticks > 0.0:
+        _invert_contact(at)
+
+
+@hot
+def _invert_contact(at: Any) -> None:
+    """−W⁻¹ in the caller's coordinates, by the principal tangents."""
+    c, s, d1, d2, over = at.cosine, at.sine, at.over1, at.over2, at.over
+    h1, h2 = at.g1 * d1, at.g2 * d2
+    at.a00 = -(over + (at.g1 * h1 + at.g2 * h2) * over * over)
+    at.a01, at.a02 = at.s1 * (c * h1 - s * h2) * over, at.s2 * (s * h1 + c * h2) * over
+    at.a11, at.a22 = -at.s1 * at.s1 * (c * c * d1 + s * s * d2), -at.s2 * at.s2 * (s * s * d1 + c * c * d2)
+    at.a12 = -at.s1 * at.s2 * c * s * (d1 - d2)
 
 
 @jit

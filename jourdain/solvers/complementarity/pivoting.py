@@ -376,17 +376,24 @@ def solve_linear(s: Any) -> int:
 
 
 @jit
+def pivots_fit(problem: Any) -> bool:
+    """Whether there are unilateral and bilateral rows alone, and room for them."""
+    m = rows_of(problem)
+    fits = m > 0 and m * (2 * m + 2) <= problem.linear.tableau.size
+    for i in range(problem.blocks if fits else 0):
+        fits = fits and (problem.law[i] == UNILATERAL or problem.law[i] == BILATERAL)
+    return fits  # type: ignore[no-any-return]
+
+
+@jit
 def pivoting(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     """A problem of unilateral and bilateral rows by at most ``limit`` pivots, from the set of positive p; pivots, residual, its block.
 
     Other laws, and problems for which there is no room, are left as they are.
     """
     m, s = rows_of(problem), problem.linear
-    fits = m > 0 and m * (2 * m + 2) <= s.tableau.size
-    for i in range(problem.blocks):
-        fits = fits and (problem.law[i] == UNILATERAL or problem.law[i] == BILATERAL)
     found, worst, rounding = residual(problem, p)
-    if not (fits and found > tolerance + rounding and math.isfinite(found)):
+    if not (pivots_fit(problem) and found > tolerance + rounding and math.isfinite(found)):
         return 0, found, worst
     s.size, s.limit = m, limit
     for r in range(m):

@@ -54,6 +54,14 @@ class BodyForm(Record):
 class Local(Record):
     """A block alone, for contacts in round coordinates and principal tangents of S = W_TT − W_Tn W_nT / W_nn."""
 
+    #: −W⁻¹, and the coefficient of friction where impulses that stick are found by it (else −1)
+    a00: float
+    a01: float
+    a02: float
+    a11: float
+    a12: float
+    a22: float
+    sticks: float
     mean: float  # of the diagonal: the scale between velocities and impulses
     normal: float  # W_nn, or the diagonal of one row
     g1: float  # W_nT

@@ -12,15 +12,17 @@ from ...native.call import call
 from ...native.kernel import hot, jit, kernel
 from ...native.record import Floats, Record
 from .first_order import first_order
-from .gauss_seidel import gauss_seidel
+from .gauss_seidel import sweeps
 from .laws import project, residual
-from .newton import newton, newton_has_room, through_relaxed
+from .newton import newton, newton_width, through_relaxed
 from .operator import copy, rows_of
-from .pivoting import pivoting
+from .pivoting import pivoting, pivots_fit
 from .problem import LAWS, Problem
 
 #: Sweeps before the first trial of a faster method; twice as many before each of the next, up to SERIES.
 SWEEPS, SERIES = 8, 256
+#: Half widths of matrices from which on a step of Newton's method costs as much as many sweeps, so that it is tried after series of so many alone.
+WIDE, LATE = 44, 64
 #: Most steps of Newton's method in a trial; the series after which it goes through relaxed problems, and how many of them.
 STEPS, RELAX, PROBLEMS = 16, 64, 60
 #: Series from which on one that does not halve the residual is the last, where this many tolerances are left.
@@ -38,35 +40,43 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     sweeps go on undisturbed; few contacts are then solved to rounding.  p ends at the best point found, inside its cones where that leaves the
     residual below the tolerance.
     """
-    m = rows_of(problem)
+    m, done = rows_of(problem), 0
     swept, best = problem.work[6 * m : 7 * m], problem.work[7 * m : 8 * m]
-    done, least, worst = pivoting(problem, p, tolerance, 20 * m)
-    rounding = residual(problem, p)[2]
-    found, spent, series, small = least, 0, SWEEPS, least > tolerance + rounding and newton_has_room(problem)
+    project(problem, p)
+    least, worst, rounding = residual(problem, p)
+    inside = True
+    if least > tolerance + rounding and pivots_fit(problem):
+        done, least, worst = pivoting(problem, p, tolerance, 20 * m)
+        rounding, inside = residual(problem, p)[2], False
+    found, spent, series, width = least, 0, SWEEPS, -2
     before = math.inf
     copy(p, m, best)
     copy(p, m, swept)
     while least > tolerance + rounding and spent < limit and math.isfinite(found):
-        steps, found, worst = gauss_seidel(problem, swept, tolerance, min(series, limit - spent))
+        if spent > 0:
+            found, worst, rounding = residual(problem, swept)
+        steps, found, worst, rounding = sweeps(problem, swept, tolerance, min(series, limit - spent), found, worst, rounding)
         spent += max(steps, 1)
         if found < least:
-            least = found
+            least, inside = found, True
             copy(swept, m, best)
         if least > tolerance + rounding and math.isfinite(found):
             copy(swept, m, p)
-            if small and series == RELAX:
+            if width == -2:
+                width = newton_width(problem)
+            if width >= 0 and series == RELAX:
                 steps, found, worst = through_relaxed(problem, p, tolerance, PROBLEMS)
-            elif small:
+            elif 0 <= width <= WIDE or (width >= 0 and series >= LATE):
                 steps, found, worst = newton(problem, p, tolerance, STEPS)
-            elif series >= SERIES:
+            elif width < 0 and series >= SERIES:
                 steps, found, worst = first_order(problem, p, tolerance, series)
             else:
                 steps = 0
             done += steps
             if found < least:
-                least = found
+                least, inside = found, False
                 copy(p, m, best)
-                if not small:
+                if width < 0:
                     copy(p, m, swept)
             rounding = residual(problem, best)[2]
         if series >= IDLE and 2.0 * least > before and least <= NEARLY * tolerance + rounding:
@@ -77,10 +87,13 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
         steps, found, worst = newton(problem, p, FINE * tolerance, POLISH)
         done += steps
         if found < least:
-            least = found
+            least, inside = found, False
             copy(p, m, best)
         copy(best, m, p)
-    project(problem, p)
+    if inside and spent == 0:
+        return done, least, worst
+    if not inside:
+        project(problem, p)
     found, worst, rounding = residual(problem, p)
     if found > max(least, tolerance + rounding):
         copy(best, m, p)

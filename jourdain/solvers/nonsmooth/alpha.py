@@ -18,10 +18,9 @@ from ...native.call import address as at
 from ...native.call import call, doubles
 from ...native.kernel import hot, jit, kernel
 from ...native.record import Address, Floats, Integers, Matrix, Record
-from ..complementarity.problem import BLOCK_SPARSE
-from .contact_set import DRY, contact_velocity, find_turning, form_delassus, push, respond
+from .contact_set import DRY, contact_velocity, find_turning
 from .impacts import restitution
-from .moreau import NO_NUMBER, NO_ROOM, RESTING, Moreau, admit, admit_brake, book, displaced, push_apart, solve_laws
+from .moreau import NO_NUMBER, NO_ROOM, RESTING, Moreau, admit, admit_brake, book, displaced, push_all, push_apart, respond_to, solve_laws
 
 #: Gaps (parts of the slack) up to which contacts are closed.
 CLOSED = 1e-6
@@ -83,18 +82,14 @@ def _jump(a: Any, h: float, t: float, x: Any) -> int:
     if m.worst.residual == math.inf:
         m.worst.t = t
         return NO_NUMBER
-    respond(s, m.parts, m.closures)
-    if m.laws.problem.form == BLOCK_SPARSE and form_delassus(s, m.parts, m.laws.problem.sparse) < 0:
+    if respond_to(m) != 0:
         return NO_ROOM
     done, residual = solve_laws(m, t)
     for k in range(s.count):
         s.gap[k] -= 0.5 * h * contact_velocity(s, m.parts, k, 0, v)
     for i in range(nv):
         free[i] = -v[i]
-    for k in range(s.count):
-        for row in (0, 1, 2):
-            if m.laws.p[3 * k + row] != 0.0:
-                push(s, m.parts, k, row, m.laws.p[3 * k + row], v)
+    push_all(m, m.laws.p, 3, v)
     for i in range(nv):
         free[i] += v[i]
     for k in range(s.count):

@@ -24,7 +24,7 @@ TOUCH, SINGLE, DRY, ROLL, SPIN = range(5)
 
 class Parts(Record):
     """Parts of the velocities: those of part c are ``member[first[c] : first[c + 1]]``; at ``masses[c]`` of M begin the Cholesky factors of its mass
-    matrix, or the inverse of it for a single body that nothing holds (``inverse[c]``)."""
+    matrix, or, for a single body that nothing holds (``inverse[c]``), B with M⁻¹ = B Bᵀ: over the first three velocities it is a number times 1."""
 
     first: Integers
     member: Integers
@@ -61,7 +61,7 @@ class ContactSet(Record):
     gap: Floats
     part: Integers  # two a contact
     J: Floats  # row by row, stride numbers for each of two parts
-    Y: Floats  # M⁻¹Jᵀ in the same places
+    Y: Floats  # M⁻¹Jᵀ in the same places, or BᵀJᵀ (:func:`respond_halfway`)
     drift: Floats  # d, three a contact
     axes: Floats  # normal and tangents in the world's axes, nine a contact
     point: Floats  # three a contact
@@ -88,17 +88,34 @@ def _place(s: Any, stride: int, k: int, side: int, row: int) -> int:
     return (6 * k + 2 * row + side) * stride
 
 
+@hot
+def dot6(a: Any, i: int, b: Any, j: int) -> float:
+    """Six products from a[i] and b[j] on."""
+    return (a[i] * b[j] + a[i + 1] * b[j + 1] + a[i + 2] * b[j + 2]) + (a[i + 3] * b[j + 3] + a[i + 4] * b[j + 4] + a[i + 5] * b[j + 5])
+
+
+@hot
+def _part_velocity(s: Any, parts: Any, c: int, at: int, v: Any) -> float:
+    """A row of J over the velocities of one part."""
+    first = parts.first[c]
+    n, k = parts.first[c + 1] - first, parts.member[first]
+    if n == 6 and parts.member[first + 5] == k + 5:  # members are in order: these are side by side
+        return dot6(s.J, at, v, k)  # type: ignore[no-any-return]
+    total = 0.0
+    for i in range(n):
+        total += s.J[at + i] * v[parts.member[first + i]]
+    return total
+
+
 @jit
 def contact_velocity(s: Any, parts: Any, k: int, row: int, v: Any) -> float:
     """A row of J v + d."""
-    total = s.drift[3 * k + row]
-    for side in (0, 1):
-        c = s.part[2 * k + side]
-        if c >= 0:
-            at, first = _place(s, parts.stride, k, side, row), parts.first[c]
-            for i in range(parts.first[c + 1] - first):
-                total += s.J[at + i] * v[parts.member[first + i]]
-    return total
+    total, at = s.drift[3 * k + row], _place(s, parts.stride, k, 0, row)
+    if s.part[2 * k] >= 0:
+        total += _part_velocity(s, parts, s.part[2 * k], at, v)
+    if s.part[2 * k + 1] >= 0:
+        total += _part_velocity(s, parts, s.part[2 * k + 1], at + parts.stride, v)
+    return total  # type: ignore[no-any-return]
 
 
 @jit
@@ -195,9 +212,55 @@ def _close(closures: Any, c: int, n: int, y: Any) -> None:
 
 
 @hot
-def _multiply6(A: Any, x: Any, y: Any) -> None:
-    for i in (0, 6, 12, 18, 24, 30):
-        y[i // 6] = (A[i] * x[0] + A[i + 1] * x[1] + A[i + 2] * x[2]) + (A[i + 3] * x[3] + A[i + 4] * x[4] + A[i + 5] * x[5])
+def _halfway(B: Any, J: Any, i: int, y: Any) -> None:
+    """y = Bᵀ J of a body that nothing holds, from place i on."""
+    s, a, b, c, d, e, f = B[0], J[i], J[i + 1], J[i + 2], J[i + 3], J[i + 4], J[i + 5]
+    y[i], y[i + 1], y[i + 2] = s * a, s * b, s * c
+    y[i + 3] = (B[3] * a + B[9] * b + B[15] * c) + (B[21] * d + B[27] * e + B[33] * f)
+    y[i + 4] = (B[4] * a + B[10] * b + B[16] * c) + (B[28] * e + B[34] * f)
+    y[i + 5] = (B[5] * a + B[11] * b + B[17] * c) + B[35] * f
+
+
+@hot
+def _onwards(B: Any, x: Any, i: int, y: Any, j: int) -> None:
+    """Adds B x, x from place i on, to y from place j on."""
+    s, a, b, c = B[0], x[i + 3], x[i + 4], x[i + 5]
+    y[j] += s * x[i] + (B[3] * a + B[4] * b + B[5] * c)
+    y[j + 1] += s * x[i + 1] + (B[9] * a + B[10] * b + B[11] * c)
+    y[j + 2] += s * x[i + 2] + (B[15] * a + B[16] * b + B[17] * c)
+    y[j + 3] += B[21] * a
+    y[j + 4] += B[27] * a + B[28] * b
+    y[j + 5] += B[33] * a + B[34] * b + B[35] * c
+
+
+@jit
+def respond_halfway(s: Any, parts: Any) -> None:
+    """Y = BᵀJᵀ for all contacts of bodies that nothing holds: W = YᵀY, and M⁻¹Jᵀ p = B Y p."""
+    for k in range(s.count):
+        for side in (0, 1):
+            c = s.part[2 * k + side]
+            if c >= 0:
+                B = parts.M[parts.masses[c] :]
+                for row in (0, 1, 2):
+                    _halfway(B, s.J, 36 * k + 12 * row + 6 * side, s.Y)
+
+
+@jit
+def push_halfway(s: Any, parts: Any, p: Any, rows: int, x: Any, v: Any) -> None:
+    """v += B Y p, ``rows`` of every contact (1: the normal alone), with room for Y p in x."""
+    n = parts.first.size - 1
+    for i in range(6 * n):
+        x[i] = 0.0
+    for k in range(s.count):
+        for row in range(rows):
+            impulse = p[rows * k + row]
+            for side in (0, 1):
+                at, to = 36 * k + 12 * row + 6 * side, 6 * s.part[2 * k + side]
+                if impulse != 0.0 and to >= 0:
+                    for i in (0, 1, 2, 3, 4, 5):
+                        x[to + i] += s.Y[at + i] * impulse
+    for c in range(n):
+        _onwards(parts.M[parts.masses[c] :], x, 6 * c, v, parts.member[parts.first[c]])
 
 
 @jit
@@ -212,11 +275,24 @@ def respond(s: Any, parts: Any, closures: Any) -> None:
             for row in (0, 1, 2):
                 at = _place(s, parts.stride, k, side, row)
                 if parts.inverse[c] != 0:
-                    _multiply6(parts.M[parts.masses[c] :], s.J[at:], s.Y[at:])
+                    _respond_loose(parts.M[parts.masses[c] :], s.J, at, s.Y)
                     continue
                 for i in range(n):
                     s.Y[at + i] = s.J[at + i]
                 respond_part(parts, closures, c, s.Y[at:])
+
+
+@hot
+def _respond_loose(B: Any, J: Any, i: int, y: Any) -> None:
+    """y = B Bᵀ J from place i on."""
+    _halfway(B, J, i, y)
+    s, u, v, w, a, b, c = B[0], y[i], y[i + 1], y[i + 2], y[i + 3], y[i + 4], y[i + 5]
+    y[i] = s * u + (B[3] * a + B[4] * b + B[5] * c)
+    y[i + 1] = s * v + (B[9] * a + B[10] * b + B[11] * c)
+    y[i + 2] = s * w + (B[15] * a + B[16] * b + B[17] * c)
+    y[i + 3] = B[21] * a
+    y[i + 4] = B[27] * a + B[28] * b
+    y[i + 5] = B[33] * a + B[34] * b + B[35] * c
 
 
 @jit

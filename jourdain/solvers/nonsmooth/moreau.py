@@ -43,9 +43,11 @@ from .contact_set import (
     form_delassus,
     keep,
     push,
+    push_halfway,
     recall,
     remember,
     respond,
+    respond_halfway,
     respond_part,
 )
 from .impacts import NEWTON, Impacts, coefficients, expand, restitution
@@ -118,6 +120,7 @@ class Moreau(Record):
     books: int  # where the books begin in the state
     worst: Worst
     couples: int  # whether some contact resists rolling or spinning
+    halfway: int  # whether all parts are bodies that nothing holds: one array is then J and M⁻¹Jᵀ of the problems
     #: the end of the last step, its length, and a sum over its velocities, by which a step knows whether it follows that one
     last_t: float
     last_h: float
@@ -230,6 +233,7 @@ def _brake(m: Any, h: float, k: int, before: float, free: Any) -> None:
 def _bound_couples(m: Any) -> float:
     """Bounds of couples from the normal impulses of their contacts as they are now; the largest change, in units of velocity."""
     s, parts, problem, p, most = m.contacts, m.parts, m.laws.problem, m.laws.p, 0.0
+    J = s.Y if m.halfway == 1 else s.J
     for k in range(s.count):
         if s.parent[k] < 0:
             continue
@@ -238,7 +242,7 @@ def _bound_couples(m: Any) -> float:
         for side in (0, 1):
             c, at_ = s.part[2 * k + side], (6 * k + 2 * (row - 3 * k) + side) * parts.stride
             for i in range(0 if c < 0 else parts.first[c + 1] - parts.first[c]):
-                size += s.J[at_ + i] * s.Y[at_ + i]
+                size += J[at_ + i] * s.Y[at_ + i]
         bound = arm * max(p[3 * s.parent[k]], 0.0)
         if s.sort[k] == ROLL:
             problem.compliance[3 * k] = size
@@ -311,11 +315,38 @@ def solve_laws(m: Any, t: float) -> Any:
 
 
 @jit
-def _normal_rows(s: Any, bodies: Any) -> None:
+def _normal_rows(s: Any, halfway: int, bodies: Any) -> None:
     """J and M⁻¹Jᵀ of the normals alone."""
     for k in range(s.count):
         for i in range(12):
-            bodies.J[12 * k + i], bodies.response[12 * k + i] = s.J[36 * k + i], s.Y[36 * k + i]
+            bodies.response[12 * k + i] = s.Y[36 * k + i]
+        for i in range(0 if halfway == 1 else 12):
+            bodies.J[12 * k + i] = s.J[36 * k + i]
+
+
+@jit
+def respond_to(m: Any) -> int:
+    """What impulses of all contacts do to velocities; 0 where there is room for it."""
+    if m.halfway == 1:
+        respond_halfway(m.contacts, m.parts)
+        return 0
+    respond(m.contacts, m.parts, m.closures)
+    if m.laws.problem.form == BLOCK_SPARSE and form_delassus(m.contacts, m.parts, m.laws.problem.sparse) < 0:
+        return NO_ROOM
+    return 0
+
+
+@jit
+def push_all(m: Any, p: Any, rows: int, v: Any) -> None:
+    """v += M⁻¹Jᵀ p of the first ``rows`` rows of every contact; the bound of a couple against rolling is no impulse."""
+    s = m.contacts
+    if m.halfway == 1:
+        push_halfway(s, m.parts, p, rows, m.laws.problem.bodies.before, v)
+        return
+    for k in range(s.count):
+        for row in range(rows):
+            if p[rows * k + row] != 0.0 and (row > 0 or s.sort[k] != ROLL):
+                push(s, m.parts, k, row, p[rows * k + row], v)
 
 
 @jit
@@ -328,17 +359,15 @@ def push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
         deepest = max(deepest, -end)
         depths.w[k], depths.law[k], depths.row[k], r[k] = end, 1, k, 0.0
     depths.blocks, depths.row[s.count] = s.count, s.count
-    if deepest <= 1e-3 * m.slack * m.tolerance:
+    if deepest <= m.slack * m.tolerance:  # no push at all meets the tolerance
         return deepest
     if depths.form == BODIES:
-        _normal_rows(s, depths.bodies)
+        _normal_rows(s, m.halfway, depths.bodies)
     prepare(depths)
     carry_out(m.depths, m.solver, max(m.tolerance * m.slack, 1e-3 * deepest), m.limit)
     for i in range(m.nv):
         free[i] = 0.0
-    for k in range(s.count):
-        if r[k] != 0.0:
-            push(s, parts, k, 0, r[k], free)
+    push_all(m, r, 1, free)
     displaced(m, q, free, 1.0, q)
     return deepest
 
@@ -461,8 +490,7 @@ def step(address: int) -> int:
         if m.worst.residual == math.inf:
             clock.t_bad, count.bad_status, m.worst.t = clock.t, NO_NUMBER, clock.t
             return RHS_FAILED
-        respond(m.contacts, m.parts, m.closures)
-        if m.laws.problem.form == BLOCK_SPARSE and form_delassus(m.contacts, m.parts, m.laws.problem.sparse) < 0:
+        if respond_to(m) != 0:
             clock.t_bad, count.bad_status = clock.t, NO_ROOM
             return RHS_FAILED
         more, residual = solve_laws(m, clock.t + h)
@@ -470,10 +498,7 @@ def step(address: int) -> int:
         for i in range(nv):
             v[i] = free[i]
             free[i] = 0.0
-        for k in range(m.contacts.count):
-            for row in (0, 1, 2):
-                if m.laws.p[3 * k + row] != 0.0 and (row > 0 or m.contacts.sort[k] != ROLL):
-                    push(m.contacts, m.parts, k, row, m.laws.p[3 * k + row], v)
+        push_all(m, m.laws.p, 3, v)
         for i in range(nv):  # what follows velocities sees those of the step, contacts included
             middle[nq + i] = 0.5 * (v_old[i] + v[i])
         if m.contacts.count == 0:
@@ -524,7 +549,13 @@ def make_tasks(contacts: ContactSet, parts: Parts) -> dict[str, Any]:
     """Memory for the laws of all contacts and for their penetrations, and what solves them."""
     laws, depths = _problems(contacts, parts)
     n = contacts.room
-    return {"solver": solve_task.address, "laws": Task(problem=laws, p=np.zeros(3 * n)), "depths": Task(problem=depths, p=np.zeros(n))}
+    halfway = int(_all_loose(parts))
+    return {
+        "halfway": halfway,
+        "solver": solve_task.address,
+        "laws": Task(problem=laws, p=np.zeros(3 * n)),
+        "depths": Task(problem=depths, p=np.zeros(n)),
+    }
 
 
 def _problems(contacts: ContactSet, parts: Parts) -> tuple[Problem, Problem]:
@@ -537,8 +568,14 @@ def _problems(contacts: ContactSet, parts: Parts) -> tuple[Problem, Problem]:
     laws, depths = room(n, 3 * n, BODIES, count), room(n, n, BODIES, count, pivots=pivots)
     laws.bodies.J, laws.bodies.response, laws.bodies.pair = contacts.J, contacts.Y, contacts.part
     depths.bodies.pair = contacts.part
+    if _all_loose(parts):  # with W = YᵀY sweeps read half as much
+        laws.bodies.J, depths.bodies.J = laws.bodies.response, depths.bodies.response
     laws.bodies.inverse_mass = depths.bodies.inverse_mass = np.zeros(0)
     return laws, depths
+
+
+def _all_loose(parts: Parts) -> bool:
+    return parts.stride == BODY and bool(parts.inverse.size) and bool(parts.inverse.all())
 
 
 def _blocks(room: int) -> BlockSparse:

@@ -18,7 +18,7 @@ from ...solvers.ode.rotation import nearest_rotation
 from ...solvers.penalty.touch import axes_of
 from .contact_shares import force_row, part_of_body
 from .link_sweeps import COLUMN, NUMBERS, Hook, Pointers, _start, _sweep
-from .loose_bodies import loose_inverse_mass
+from .loose_bodies import loose_factor
 
 #: What is returned where a part of the velocities feels no inertia.
 NO_INERTIA = -78
@@ -153,7 +153,7 @@ def _largest_motion(c: Any) -> float:
 
 @jit
 def _part_masses(c: Any) -> int:
-    """Mass matrices of all parts by composite bodies, factorised, or inverses for bodies that nothing holds; the rows of links stay for
+    """Mass matrices of all parts by composite bodies, factorised, or factors of their inverses for bodies that nothing holds; the rows of links stay for
     :func:`_spread_force`."""
     p, parts = c.mass, c.parts
     p.q = c.x
@@ -194,7 +194,7 @@ def _part_masses(c: Any) -> int:
     q = doubles(c.x, program.header.nq)
     for k in range(program.loose.size):
         link = links[program.loose[k]]
-        if not loose_inverse_mass(link, q[link.q - 3 :], M[parts.masses[parts.part_of[link.v]] :]):
+        if not loose_factor(link, q[link.q - 3 :], M[parts.masses[parts.part_of[link.v]] :]):
             return NO_INERTIA
     for part in range(parts.first.size - 1):
         if parts.inverse[part] == 0 and cholesky(M[parts.masses[part] :], parts.first[part + 1] - parts.first[part]) != 0:

@@ -9,6 +9,7 @@ where f, τ are generalised forces and F, T a wrench in the body's axes.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ...native.kernel import hot, jit
@@ -92,17 +93,24 @@ def loose_acceleration(link: Any, q: Any, v: Any, u: Any, push: Any, wrench: Any
 
 
 @jit
-def loose_inverse_mass(link: Any, q: Any, out: Any) -> bool:
-    """M⁻¹ (36 numbers) of one body at its coordinates."""
-    R = turned(q, 3)
+def loose_factor(link: Any, q: Any, B: Any) -> bool:
+    """B (36 numbers) with M⁻¹ = B Bᵀ of one body at its coordinates: v = B v′ with v′ = (√m ẋ_c, C⁻¹ω), I_c⁻¹ = C Cᵀ, so that its energy is ½ v′²."""
     inverse, c, over = inverse_inertia(link)
-    for j in range(6):
-        unit = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
-        moment = (1.0 if j == 3 else 0.0, 1.0 if j == 4 else 0.0, 1.0 if j == 5 else 0.0)
-        x, turn = response(R, inverse, c, over, _inwards(R, unit), moment)
-        out[j], out[6 + j], out[12 + j] = x[0], x[1], x[2]
-        out[18 + j], out[24 + j], out[30 + j] = turn[0], turn[1], turn[2]
-    return over > 0.0
+    if not over > 0.0:
+        return False
+    R, a = turned(q, 3), math.sqrt(inverse[0])
+    b, d = inverse[3] / a, inverse[4] / a
+    e = math.sqrt(max(inverse[1] - b * b, 0.0))  # of thin rods rounding alone may be left
+    f = (inverse[5] - d * b) / e if e > 0.0 else 0.0
+    g = math.sqrt(max(inverse[2] - d * d - f * f, 0.0))
+    for i in range(36):
+        B[i] = 0.0
+    B[0] = B[7] = B[14] = math.sqrt(over)
+    B[21], B[27], B[28], B[33], B[34], B[35] = a, b, e, d, f, g
+    if c[0] != 0.0 or c[1] != 0.0 or c[2] != 0.0:  # ẋ = ẋ_c + R (c × ω)
+        x, y, z = _outwards(R, _cross(c, (a, b, d))), _outwards(R, _cross(c, (0.0, e, f))), _outwards(R, _cross(c, (0.0, 0.0, g)))
+        B[3], B[9], B[15], B[4], B[10], B[16], B[5], B[11], B[17] = x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]
+    return True
 
 
 @jit
@@ -120,4 +128,4 @@ def loose_poses(q: Any, size: int, rows: Any) -> None:
     own[9], own[10], own[11] = q[0], q[1], q[2]
 
 
-__all__ = ["inverse_inertia", "loose_acceleration", "loose_inverse_mass", "loose_poses", "turned"]
+__all__ = ["inverse_inertia", "loose_acceleration", "loose_factor", "loose_poses", "turned"]
