@@ -48,7 +48,7 @@ class SimulationInterrupted(KeyboardInterrupt):
 
 
 #: Explicit steps near the limit of stability, and implicit steps, after which a method may be left for the other.
-LEAST_EXPLICIT, LEAST_IMPLICIT = 32, 100
+LEAST_EXPLICIT, LEAST_IMPLICIT = 100, 100
 
 
 @dataclass(frozen=True)

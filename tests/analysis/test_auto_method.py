@@ -73,6 +73,16 @@ def test_the_default_leaves_explicit_steps_where_they_are_held_up() -> None:
         s.simulate(t=5.0, max_steps=150, rtol=1e-12, atol=1e-14)
 
 
+def test_a_fast_vibration_that_must_be_followed_is_no_case_for_turns() -> None:
+    from benchmarks.problems import PROBLEMS
+
+    p = PROBLEMS["B10p"]
+    start, end = p.start(p.system), float(p.times[-1] - p.times[0])
+    runs = [p.system.simulate(start, end, method, rtol=1e-4, atol=1e-6, outputs=3) for method in (None, "dopri5")]
+    for name in p.system.coordinate_names:
+        np.testing.assert_array_equal(runs[0][name], runs[1][name])
+
+
 def test_pieces_between_two_instants_that_are_kept() -> None:
     """Stiff at first, then not: the pieces in the middle have no rows of their own."""
     m = jd.Model("stiff for a while", gravity=(0, 0, 0))
