@@ -22,21 +22,24 @@ if TYPE_CHECKING:
 def breeding_of(crossover: Any, mutation: Any, bits: Any) -> Breeding:
     """How designs are bred, checked."""
     own = Breeding()
-    pairs = []
-    for word, given, usual in (("crossover", crossover, own.crossover), ("mutation", mutation, own.mutation)):
-        pair = usual if given is None else given
-        try:
-            chance, index = pair
-        except (TypeError, ValueError):
-            raise InputError(
-                f"pareto: {word} = {given!r} must be a pair (probability, index of its distribution), such as (0.9, 20)"
-            ) from None
-        if not ((word == "mutation" and chance is None) or 0.0 <= float(chance) <= 1.0) or not float(index) > 0.0:
-            raise InputError(f"pareto: {word} = {given!r} must have a probability from 0 to 1 and a positive index")
-        pairs.append((chance, float(index)))
+    often, near = _pair("crossover", crossover, own.crossover)
+    if often is None:
+        raise InputError(f"pareto: crossover = {crossover!r} must have a probability from 0 to 1 and a positive index")
     if bits is not None and (isinstance(bits, bool) or not isinstance(bits, int) or not 1 <= bits <= 52):
         raise InputError(f"pareto: bits = {bits!r} must be a whole number from 1 to 52")
-    return Breeding(pairs[0], pairs[1], bits)
+    return Breeding((often, near), _pair("mutation", mutation, own.mutation), bits)
+
+
+def _pair(word: str, given: Any, usual: tuple[float | None, float]) -> tuple[float | None, float]:
+    """A probability (None: the usual one of a variable) and the index of a distribution."""
+    try:
+        chance, index = usual if given is None else given
+        pair = None if chance is None else float(chance), float(index)
+    except (TypeError, ValueError):
+        raise InputError(f"pareto: {word} = {given!r} must be a pair (probability, index of its distribution), such as (0.9, 20)") from None
+    if not (pair[0] is None or 0.0 <= pair[0] <= 1.0) or not pair[1] > 0.0:
+        raise InputError(f"pareto: {word} = {given!r} must have a probability from 0 to 1 and a positive index")
+    return pair
 
 
 def evolved(

@@ -209,7 +209,7 @@ def test_what_is_refused(rest: jd.Analysis) -> None:
             rest.evaluate({"f": criterion})
     problem = jd.Problem(rest, ["a", "b"], {"f": f, "g": cr.final("(a - 1)^2")})
     for options, told in (
-        ({"crossover": 0.9}, r"crossover = 0.9 must be a pair"), ({"mutation": (2.0, 20)}, "a probability from 0 to 1"), ({"bits": 0}, "from 1 to 52"),
+        ({"crossover": 0.9}, r"crossover = 0.9 must be a pair"), ({"crossover": (None, 20)}, "a probability from 0 to 1"), ({"mutation": (2.0, 20)}, "a probability from 0 to 1"), ({"bits": 0}, "from 1 to 52"),
     ):  # fmt: skip
         with pytest.raises(jd.InputError, match=told):
             problem.pareto("nsga2", **options)
