@@ -14,6 +14,7 @@ from ..errors import InputError, nearest
 from ..model.values import number
 from ..results.solution import Solution
 from ..solvers import AUTO, EXPLICIT
+from ..systems.start import replaced
 from ..systems.state import State
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ class Analysis:
         elif initial:
             if isinstance(given, Solution):
                 raise InputError(f"{self.verb} starts where another run ended; give its initial values by name to change them")
-            given = _with_values(given, initial) if isinstance(given, State) else _over(system, given or {}, initial)
+            given = _with_values(given, initial) if isinstance(given, State) else replaced(system, given or {}, initial)
         if word in kwargs:
             kwargs[word] = given
         else:
@@ -226,13 +227,6 @@ class Analysis:
 def _brief(x: Any) -> str:
     text = repr(x)
     return text if len(text) < 60 else f"{type(x).__name__}(…)"
-
-
-def _over(system: System, given: Mapping[str, Any], values: Mapping[str, float]) -> dict[str, Any]:
-    """Initial values with some replaced, whether a coordinate was given by its own name or by its joint's."""
-    c, names = system.configuration, system.model.joints
-    own = {n: c.position_names[c.index(n)] for n in given if n in names and n not in values}
-    return {n: x for n, x in given.items() if own.get(n, n) not in values} | dict(values)
 
 
 def _with_values(state: State, values: Mapping[str, float]) -> State:

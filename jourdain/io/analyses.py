@@ -47,7 +47,7 @@ from ..model.units import quantity
 from ..model.values import number
 from ..shown import Shown
 from ..systems.formulations import FORMULATIONS, formulate
-from ..systems.start import initial_values
+from ..systems.start import initial_values, replaced
 from .model_names import ModelNames
 from .model_reader import is_quantity
 
@@ -319,7 +319,7 @@ def starting(model: Model, settings: Mapping[str, Any], formulation: str = "recu
 def initial_state(system: System, initial: Mapping[str, Any], held: Mapping[str, Any]) -> State:
     """A state from initial values and others that go before them; where there are loops, those in ``held`` are kept."""
     if not system.equations_of_motion.rows:
-        return system.state({**initial, **held})
+        return system.state(replaced(system, initial, held))
     given = initial_values(system, held)
     turned = {n: x for n, x in given.positions.items() if ".orientation." in n}  # parts of a quaternion cannot be held one by one
     fixed = {n: x for n, x in given.positions.items() if n not in turned}

@@ -54,6 +54,17 @@ def initial_values(system: System, given: Mapping[str, Any] | None = None) -> In
     return found
 
 
+def replaced(system: System, values: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by name with others before them, whether a coordinate is called by its own name or by its joint's."""
+    joints, c = system.model.joints, system.configuration
+
+    def own(name: str) -> str:
+        return c.position_names[c.index(name)] if name in joints else name
+
+    told = {own(n) for n in others}
+    return {n: x for n, x in values.items() if own(n) not in told} | dict(others)
+
+
 def named_state(system: System, given: Mapping[str, Any] | None, velocities: Mapping[str, Any] | None, t: float) -> State:
     """A state from named values; what is not named is as the model's initial values say, otherwise zero."""
     if given is not None and given.__class__ is not dict and not isinstance(given, Mapping):
@@ -107,4 +118,4 @@ def user_states(system: System, values: Mapping[str, Any]) -> np.ndarray:
     return np.array([number(values.get(n, item.initial), f"state '{n}'") for n, item in states.items()], dtype=float)
 
 
-__all__ = ["Initial", "check_belongs", "initial_values", "memories_in", "named_state", "own_state", "user_states"]
+__all__ = ["Initial", "check_belongs", "initial_values", "memories_in", "named_state", "own_state", "replaced", "user_states"]
