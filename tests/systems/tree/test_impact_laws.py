@@ -184,8 +184,6 @@ def test_a_joint_rests_on_its_limit() -> None:
     np.testing.assert_allclose(exact["contacts.dissipated"][-1], 2.0 * G * 0.1, rtol=1e-9)
     with pytest.raises(InputError, match="formulation 'semi-recursive' knows no rigid stops"):
         m.compile(formulation="semi-recursive")
-    with pytest.raises(InputError, match="periodic knows no rigid stops"):
-        s.periodic()
 
 
 # -- dry friction in joints, and loads that follow velocities ------------------------------------------------------
