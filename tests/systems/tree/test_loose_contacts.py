@@ -28,7 +28,7 @@ def test_the_factor_squared_is_the_inverse_of_the_mass_matrix() -> None:
     e = np.array([0.7, -0.3, 0.5, 0.4]) / np.linalg.norm([0.7, -0.3, 0.5, 0.4])
     start = {f"f{i}.orientation.e{k}": float(x) for i in range(2) for k, x in enumerate(e)} | {"f0.z": 1.0, "f1.z": 2.0}
     s.simulate(start, 2e-3, "moreau", step=1e-3)
-    M = s.mass_matrix(s.state(start))
+    M = s.mass_matrix(s.state(start).q)
     for part in range(2):
         B = s._idle["contacts"][-1].parts.M[36 * part : 36 * (part + 1)].reshape(6, 6)
         block = M[6 * part : 6 * (part + 1), 6 * part : 6 * (part + 1)]
