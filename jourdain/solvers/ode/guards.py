@@ -198,7 +198,8 @@ def _approach(frame: Frame, clock: Clock, count: Count, progress: Progress, c: i
     """
     start, g = clock.t_old, frame.g
     sign = frame.sign
-    least = clock.shortest * abs(clock.t - start)
+    whole = abs(clock.t - start)
+    least = clock.shortest * whole
     for _ in range(4):
         t = clock.t_event
         if abs(t - start) <= max(64.0 * EPS * abs(t), least):
@@ -224,6 +225,8 @@ def _approach(frame: Frame, clock: Clock, count: Count, progress: Progress, c: i
             return 0
         margin *= 2.0
     progress.fired = -1
+    if count.adaptive == 1:  # a step as long as this would see the same event again, in front of every short one
+        clock.h = math.copysign(min(abs(clock.h), 0.25 * whole), clock.h)
     for k in range(len(frame.watch)):
         if g[k] != 0.0:
             sign[k] = 1 if g[k] > 0.0 else -1

@@ -87,14 +87,13 @@ def test_buffers_in_every_formulation(held: bool) -> None:
             np.testing.assert_allclose(other[name], one[name], rtol=0, atol=allowed, err_msg=f"{formulation} {name}")
 
 
-@pytest.mark.xfail(run=False, reason="from this very start a search in native code does not end; 0.1 mm beside it the run takes 6 s")
 def test_zig_zag_and_what_stops_it() -> None:
     run: dict[bool, Any] = {}
     for held in (False, True):
         s = lib.spatial_train(cars=4, lift=0.0, shift=0.08, speed="50 km/h", anti_climbers=held).compile()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # steps are held short by rubbing wheels
-            run[held] = s.simulate(None, 0.75, rtol=1e-4, atol=1e-6)
+            run[held] = s.simulate(None, 0.6, rtol=1e-4, atol=1e-6)
     y = np.array([[run[held][f"car{i}.y"][-1] for i in range(1, 5)] for held in (False, True)])
     assert np.abs(y[0]).max() > 0.5 and y[0][2] * y[0][3] < 0.0 and np.abs(y[0][2:]).min() > 0.05, "neighbours leave the line to both sides"
     assert np.abs(y[1]).max() < 0.05
