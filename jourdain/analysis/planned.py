@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..systems.system import System
     from .criteria import Criterion
     from .gradients.gradient import Gradient
+    from .gradients.hessian import Hessian
 
 #: Verbs that can be planned, with the argument of each that is a state, and its place behind the system.
 VERBS: dict[str, tuple[str, int]] = {
@@ -81,6 +82,17 @@ class Analysis:
         from .gradients.gradient import gradient
 
         return differentiated(named(criteria), lambda parts: gradient(self, parts, wrt, method, values, **options))
+
+    def hessian(
+        self, criteria: Mapping[str, Criterion] | Sequence[Criterion] | Criterion, wrt: Sequence[str], direction: Any = None,
+        method: str = "exact", values: Mapping[str, Any] | None = None,
+    ) -> Hessian:  # fmt: skip
+        """Second derivatives of criteria, or their products with a direction; see :func:`jourdain.analysis.gradients.hessian.hessian`."""
+        from .criteria import named
+        from .design.combined import curved
+        from .gradients.hessian import hessian
+
+        return curved(named(criteria), lambda parts: hessian(self, parts, wrt, direction, method, values))
 
     # -- variables ------------------------------------------------------------------------------------------------
 

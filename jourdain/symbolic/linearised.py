@@ -14,12 +14,12 @@ from ..errors import InputError
 from .derivatives import jvp, sparse_jacobian, vjp
 from .expr import PARAMETER, ZERO, Expr, halves, symbol
 from .function import Argument, Result, SymbolicFunction, hoisted
-from .graph import topological
+from .graph import substitute, topological
 
 
 class Linearised:
     """y = f(arrays; p): ``value``, ``push`` (ẏ for changes of the active arrays and of the constants) and ``pull`` (weights of y to weights of
-    the active arrays and of the constants), as symbolic functions.
+    the active arrays and of the constants), as symbolic functions; ``bend`` and ``curvature`` are what second derivatives need besides.
 
     Every function takes the arrays in the order given, so that native loops call them alike: ``value`` gives y; ``push`` takes behind them the
     changes of the active arrays in one row and those of the constants, and gives dy; ``pull`` takes the weights of y and gives those of the
@@ -79,6 +79,27 @@ class Linearised:
         found = vjp(self.outputs, w, [*self.variables, *self.constants])
         parts = [Result("bar", tuple(found[:n]), (n,)), Result("cbar", tuple(found[n:]), (len(found) - n,))]
         return self._function("pull", [Argument("w", w)], parts)
+
+    def bend(self) -> SymbolicFunction:
+        """How the pull of fixed weights changes with the active arrays and the constants: forward over reverse accumulation."""
+        w, d, dc = self._symbols("w", self.outputs), self._symbols("d", self.variables), self._symbols("dc", self.constants)
+        # constants stand as symbols until both sweeps are done: products of them with numbers would be other expressions of the parameters
+        free = dict(zip(self.constants, self._symbols("c", self.constants), strict=True))
+        wrt = [*self.variables, *free.values()]
+        pulled = vjp(substitute(self.outputs, free), w, wrt)
+        found = substitute(jvp(pulled, dict(zip(wrt, [*d, *dc], strict=True))), {s: e for e, s in free.items()})
+        n = len(self.variables)
+        parts = [Result("bar", tuple(found[:n]), (n,)), Result("cbar", tuple(found[n:]), (len(found) - n,))]
+        return self._function("bend", [Argument("w", w), Argument("d", d), Argument("dc", dc)], parts)
+
+    def curvature(self) -> SymbolicFunction | None:
+        """Σ c̄ₖ ∂²cₖ/∂p² dp by the chosen parameters; None where constants are linear in them."""
+        w, d = self._symbols("w", self.constants), self._symbols("d", self.wrt)
+        found = jvp(vjp(self.constants, w, self.wrt), dict(zip(self.wrt, d, strict=True)))
+        if all(e is ZERO for e in found):
+            return None
+        inputs = (Argument("w", w), Argument("d", d), Argument("p", self.parameters))
+        return SymbolicFunction(f"{self.name}_curvature", inputs, (Result("bar", tuple(found), (len(found),)),))
 
     def slopes(self) -> SymbolicFunction:
         """∂c/∂p by the chosen parameters, row by row."""

@@ -46,6 +46,21 @@ class Derived:
         return self._compiled("pull")
 
     @cached_property
+    def bend(self) -> Function:
+        """How weights of the active arrays and of the constants change, those of y held."""
+        return self._compiled("bend")
+
+    @cached_property
+    def _curvature(self) -> Function | None:
+        f = self.linear.curvature() if self.nc and self.linear.wrt else None
+        return None if f is None else compile_function(f, self.p)
+
+    def curvature(self, cbar: np.ndarray, dp: np.ndarray) -> np.ndarray:
+        """Σ c̄ₖ ∂²cₖ/∂p² dp (chosen parameters)."""
+        f = self._curvature
+        return np.zeros(len(self.linear.wrt)) if f is None else np.atleast_1d(f(np.ascontiguousarray(cbar), np.ascontiguousarray(dp)))
+
+    @cached_property
     def _slopes(self) -> Function | None:
         return self._compiled("slopes") if self.nc and self.linear.wrt else None
 
@@ -67,7 +82,7 @@ class Derived:
     def set_parameters(self, p: np.ndarray) -> None:
         """Other values of the parameters for all that is compiled."""
         self.p = p
-        for name in ("value", "push", "pull", "_slopes"):
+        for name in ("value", "push", "pull", "bend", "_slopes", "_curvature"):
             f = self.__dict__.get(name)
             if f is not None and f.signature.parameters:
                 f.set_parameters(p)
@@ -108,7 +123,7 @@ def readings(of: Derived | None, n: int, nv: int, m: int, u: np.ndarray, keep: l
     count, nc = (0, 0) if of is None else (len(of.linear.outputs), of.nc)
     found = Readings(
         count=count, nc=nc, forces=0 if of is None else int(of.uses("lam")), y=np.zeros(max(1, count)), lam=np.zeros(max(1, m)), change=np.zeros(size), bar=np.zeros(size),
-        cbar=np.zeros(max(1, nc)), value=map_of(None, 8), push=map_of(None, 8), pull=map_of(None, 8),
+        cbar=np.zeros(max(1, nc)), value=map_of(None, 8), push=map_of(None, 8), pull=map_of(None, 8), bend=map_of(None, 10),
     )  # fmt: skip
     if of is not None and count:
         give(found, of, "value", u, keep)
@@ -116,7 +131,7 @@ def readings(of: Derived | None, n: int, nv: int, m: int, u: np.ndarray, keep: l
 
 
 #: How many results each function has.
-RESULTS = {"value": 1, "push": 1, "pull": 2}
+RESULTS = {"value": 1, "push": 1, "pull": 2, "bend": 2}
 
 
 def give(record: Any, of: Derived, word: str, u: np.ndarray, keep: list[Any], name: str | None = None) -> None:
@@ -129,7 +144,19 @@ def give(record: Any, of: Derived, word: str, u: np.ndarray, keep: list[Any], na
 
 def field(rhs: NativeFunction, n: int, first: int, nv: int, m: int, nc: int, held: int = 0) -> Field:
     """A rate and the memory of one point; its push and pull are given when they are needed."""
-    words = ("push", "pull", "balance", "project", "project_push", "project_pull", "renew", "renew_push", "renew_pull")
+    words = (
+        "push",
+        "pull",
+        "bend",
+        "balance",
+        "project",
+        "project_push",
+        "project_pull",
+        "project_bend",
+        "renew",
+        "renew_push",
+        "renew_pull",
+    )
     none = {name: map_of(None, 8) for name in words}
     return Field(
         n=n, first=first, nv=nv, m=m, nc=nc, held=held, slot=2, lanes=1, known=np.zeros(1, dtype=np.int64), value=map_of(rhs, 3), **none, before=np.zeros(n), heldbar=np.zeros(max(1, held)), change=np.zeros(1 + n), bar=np.zeros(1 + n), cbar=np.zeros(max(1, nc)), dlam=np.zeros(max(1, m)),

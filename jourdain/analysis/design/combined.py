@@ -15,6 +15,7 @@ from ...symbolic.expr import Expr, symbol
 from ...symbolic.graph import evaluate, free_symbols
 from ..criteria import Criterion
 from ..gradients.gradient import Gradient
+from ..gradients.hessian import Hessian
 
 
 def parts_of(criteria: Mapping[str, Criterion]) -> dict[str, Criterion]:
@@ -116,4 +117,34 @@ def differentiated(criteria: Mapping[str, Criterion], find: Callable[[dict[str, 
     return CombinedGradient(criteria=dict(criteria), values=values, matrix=by @ g.matrix, parts=g, **same)
 
 
-__all__ = ["CombinedGradient", "differentiated", "evaluated", "joined", "parts_of"]
+def curved(criteria: Mapping[str, Criterion], find: Callable[[dict[str, Criterion]], Hessian]) -> Hessian:
+    """Second derivatives of criteria, some of them made of others: H d = Σ φᵢ Hᵢd + Σ φᵢⱼ (gⱼ·d) gᵢ."""
+    if not any(c.parts for c in criteria.values()):
+        return find(dict(criteria))
+    h = find(parts_of(criteria))
+    values, by = joined(criteria, h.values)
+    products = np.einsum("cp,pdn->cdn", by, h.products)
+    along = h.gradient @ h.directions.T  # parts × directions
+    for i, (name, c) in enumerate(criteria.items()):
+        products[i] += np.einsum("pq,qd,pn->dn", _bent(name, c, h.values), along, h.gradient)
+    return replace(h, criteria=dict(criteria), values=values, gradient=by @ h.gradient, products=products)
+
+
+def _bent(name: str, c: Criterion, found: Mapping[str, float]) -> np.ndarray:
+    """Second derivatives of a criterion by all parts."""
+    total = np.zeros((len(found), len(found)))
+    if not c.parts:
+        return total
+    inner = {f"{name}({n})": p for n, p in c.parts.items()}
+    own, rows = joined(inner, found)
+    _, symbols, slopes = _formula(str(c.expression), tuple(c.parts), tuple(c.constants))
+    known = {symbols[n]: y for n, y in zip(c.parts, own.values(), strict=True)} | {symbols[n]: x for n, x in c.constants.items()}
+    wrt = [symbols[n] for n in c.parts]
+    table = [float(x) for s in slopes for x in evaluate(slopes_of(s, wrt), known)]
+    total += rows.T @ np.reshape(table, (len(wrt), len(wrt))) @ rows
+    for slope, (n, part) in zip(evaluate(list(slopes), known), inner.items(), strict=True):
+        total += float(slope) * _bent(n, part, found)
+    return total
+
+
+__all__ = ["CombinedGradient", "curved", "differentiated", "evaluated", "joined", "parts_of"]

@@ -141,7 +141,7 @@ def gradient(
     from .blocks import bytes_of
 
     chosen = named(criteria)
-    variables = _variables(analysis, wrt, chosen)
+    variables = variables_of(analysis, wrt, chosen)
     if method == "differences":
         return differences(analysis, chosen, variables, values)
     if analysis.verb != "simulate":
@@ -156,7 +156,7 @@ def _of_state(
     from .runs import NotCarried
     from .states import gradient_of_state
 
-    own, chosen = _split(criteria, _numbers(analysis, values))
+    own, chosen = split(criteria, numbers_of(values))
     try:
         return gradient_of_state(analysis, chosen, wrt, own)
     except NotCarried as reason:
@@ -171,8 +171,8 @@ def _of_simulation(
     """The gradient of a motion in time."""
     from .simulated import Simulated
 
-    base = _numbers(analysis, values)
-    own, criteria = _split(criteria, base)
+    base = numbers_of(values)
+    own, criteria = split(criteria, base)
     run = Simulated(analysis, criteria, wrt, own, memory=memory)
     begun = time.perf_counter()
     if method == "auto":
@@ -183,11 +183,12 @@ def _of_simulation(
     return Gradient(analysis, criteria, found, present, matrix, method, cost, run.solution, tuple(run.notes), tuple(run.switches))
 
 
-def _numbers(analysis: Analysis, values: Mapping[str, Any] | None) -> dict[str, float]:
+def numbers_of(values: Mapping[str, Any] | None) -> dict[str, float]:
+    """Values of variables as numbers."""
     return {n: float(x) for n, x in (values or {}).items()}
 
 
-def _split(criteria: Mapping[str, Criterion], values: Mapping[str, float]) -> tuple[dict[str, float], dict[str, Criterion]]:
+def split(criteria: Mapping[str, Criterion], values: Mapping[str, float]) -> tuple[dict[str, float], dict[str, Criterion]]:
     """Values of the analysis' own variables, and criteria with the others as their constants."""
     owners = {f"{name}.{n}": (name, n) for name, c in criteria.items() for n in c.constants}
     found = dict(criteria)
@@ -207,7 +208,7 @@ def present_value(analysis: Analysis, criteria: Mapping[str, Criterion], variabl
     return analysis.value_of(variable)
 
 
-def _variables(analysis: Analysis, wrt: Sequence[str], criteria: Mapping[str, Criterion]) -> list[str]:
+def variables_of(analysis: Analysis, wrt: Sequence[str], criteria: Mapping[str, Criterion]) -> list[str]:
     """Names of variables, checked."""
     if isinstance(wrt, str) or not len(wrt):
         raise InputError(f"gradient: wrt = {wrt!r} must be a list of names of variables, such as ['d_F']")
@@ -222,7 +223,7 @@ def _variables(analysis: Analysis, wrt: Sequence[str], criteria: Mapping[str, Cr
 
 def evaluate(analysis: Analysis, criteria: Mapping[str, Criterion], values: Mapping[str, Any]) -> dict[str, float]:
     """The values of criteria on a run of the analysis."""
-    own, chosen = _split(criteria, _numbers(analysis, values))
+    own, chosen = split(criteria, numbers_of(values))
     plan = analysis.keeping_steps()
     return _measured(plan, plan.run(own), chosen, own)
 
@@ -296,8 +297,8 @@ def differences(
 ) -> Gradient:
     """Central differences, of motions with the steps of the first one."""
     begun = time.perf_counter()
-    base = _numbers(analysis, values)
-    own, first = _split(criteria, base)
+    base = numbers_of(values)
+    own, first = split(criteria, base)
     plan = analysis.keeping_steps()
     result = plan.run(own)
     found = _measured(plan, result, first, own)
@@ -307,7 +308,7 @@ def differences(
         plan = plan.keeping_steps(steps=_instants(plan, result))
 
     def at(name: str, x: float) -> dict[str, float]:
-        changed, chosen = _split(criteria, {**base, name: x})
+        changed, chosen = split(criteria, {**base, name: x})
         return _again(plan, result, chosen, changed) if again else _measured(plan, plan.run(changed), chosen, changed)
 
     rows = []
@@ -319,4 +320,4 @@ def differences(
     return Gradient(analysis, criteria, found, present, np.array(rows).T, "differences", cost, result)
 
 
-__all__ = ["Gradient", "differences", "gradient"]
+__all__ = ["Gradient", "differences", "gradient", "numbers_of", "present_value", "split", "variables_of"]

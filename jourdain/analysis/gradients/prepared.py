@@ -10,9 +10,10 @@ import numpy as np
 
 from ...symbolic.expr import Expr
 from ...systems.sensitivity import Derived, derived, readings
+from .carried import differentiable
 from .expressions import Expressions, expressions_of
 from .primitives import Primitives, primitives
-from .runs import Differentiable, NotCarried, differentiable
+from .runs import Differentiable, NotCarried
 from .switches import Surfaces, surfaces
 from .walks import Walks
 
@@ -81,13 +82,26 @@ class Prepared:
     @cached_property
     def surfaces(self) -> Surfaces:
         """Surfaces on which laws and integrands may be switched."""
+        return self._surfaces(False)
+
+    @cached_property
+    def bends(self) -> Surfaces:
+        """Surfaces on which they may bend, too."""
+        return self._surfaces(True)
+
+    def _surfaces(self, bends: bool) -> Surfaces:
         switched = self.run.signalled(self.primitives.integrands)
-        names = tuple(item.name for item in self.primitives.items if item.integrand >= 0 and surfaces([switched[item.integrand]]))
+        names = tuple(item.name for item in self.primitives.items if item.integrand >= 0 and surfaces([switched[item.integrand]], bends))
 
         def integrands(t: np.ndarray, x: np.ndarray) -> np.ndarray:
             return self.expressions.reader(names)(t, *self.run.apart(x))
 
-        return Surfaces(self.run, [*self.run.laws, *switched], integrands if names else None)
+        return Surfaces(self.run, [*self.run.laws, *switched], integrands if names else None, bends)
+
+    @property
+    def own_columns(self) -> list[int]:
+        """Columns of symbols that are parameters of the model."""
+        return [j for j, s in enumerate(self.symbols) if s.id not in self._own]
 
     def begin(self, plan: Analysis, values: Mapping[str, float], criteria: Mapping[str, Criterion]) -> None:
         """Takes the parameters, constants, inputs and the start of a run."""
@@ -105,7 +119,7 @@ class Prepared:
             if f is not None:
                 f.set_parameters(p)
         rates = np.zeros((len(self.run.slopes), len(self.symbols)))
-        rates[:, [j for j, s in enumerate(self.symbols) if s.id not in self._own]] = self.run.slopes
+        rates[:, self.own_columns] = self.run.slopes
         first, second = (np.zeros((0, len(self.symbols))) if f is None else f.slopes for f in self.readings)
         self.slopes = (rates, first, second)
 

@@ -72,6 +72,17 @@ class Primitive:
             return 0.0, o["weights"] * (values - o["values"]), 0.0
         return 0.0, (none if kind in ("event_time", "end_time") else np.ones(len(values))), 0.0
 
+    def bends(self, total: float, dtotal: float, dvalues: np.ndarray, T: float) -> tuple[float, np.ndarray]:
+        """Changes of the derivatives by the integral and by the values along a direction."""
+        kind = self.criterion.kind
+        if kind == "least_squares":
+            return 0.0, self.criterion.options["weights"] * dvalues
+        by = 0.0
+        if kind in ("rms", "largest") and self.integrand >= 0 and total > 0.0:
+            p = self.smooth
+            by = (1.0 / p - 1.0) / p * (total / T) ** (1.0 / p - 2.0) / T**2 * dtotal
+        return by, np.zeros(len(dvalues))
+
     @property
     def needs_values(self) -> bool:
         """Whether its slopes depend on values that a walk must find first."""

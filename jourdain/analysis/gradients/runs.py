@@ -11,24 +11,19 @@ import numpy as np
 from ...errors import InputError
 from ...formalisms.functions.dynamics import state_rates
 from ...formalisms.functions.tree import multiplier_symbols
-from ...solvers import load_method
 from ...solvers.ode import tableaus
 from ...solvers.sensitivity.explicit import Scheme, scheme_of
 from ...solvers.sensitivity.field import Field, map_of
 from ...solvers.sensitivity.implicit import radau_scheme
 from ...symbolic.derivatives import sparse_jacobian
-from ...symbolic.expr import KINDS, ZERO, Expr, as_expr, symbol
+from ...symbolic.expr import ZERO, Expr, as_expr, symbol
 from ...symbolic.graph import evaluate, substitute
-from ...systems.constraints import velocity_column
 from ...systems.inputs import Inputs
 from ...systems.sensitivity import Derived, derived, field, give, widened
-from ...systems.tree.linkage import Linked
 from ...systems.tree.projected import NativeSystem
 from ...systems.tree.redundancy import redundant_rows
-from ..start_values import independent_names
 
 if TYPE_CHECKING:
-    from ...results.solution import Solution
     from ...systems.system import System
     from ..planned import Analysis
 
@@ -39,10 +34,6 @@ OTHERS_BY = "dop853"
 OTHERS = ("adams", "semi-implicit-euler", "velocity-verlet")
 #: The implicit method whose steps are walked along.
 IMPLICIT = "radau"
-#: Kinds of run without a motion of their own to walk along.
-NOT_WALKED = ("prescribed", "contact events", "moreau")
-
-
 #: What begins the names of instants at which sampled laws act.
 SAMPLING = "sampling of "
 
@@ -265,6 +256,16 @@ class Differentiable:
             found[list(free)[i], j] = float(evaluate(slope, known))
         return found
 
+    def bent_constants(self, cbar: np.ndarray, dp: np.ndarray) -> np.ndarray:
+        """Σ c̄ₖ ∂²cₖ/∂p² dp of the constants of the rate."""
+        return self.rates.curvature(cbar, dp)
+
+    def start_bends(
+        self, xbar: np.ndarray, changes: np.ndarray, dx: np.ndarray, dp: np.ndarray, by: np.ndarray, symbols: Sequence[Expr]
+    ) -> np.ndarray:  # fmt: skip
+        """How weights of the first state, as those of the variables, change along a direction: nothing where starts are given as they are."""
+        return np.zeros((len(xbar), len(changes)))
+
     # -- events ---------------------------------------------------------------------------------------------------
 
     def _pulled(self, f: Derived, t: float, x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -320,132 +321,4 @@ class Differentiable:
         return None if not self.renews and self._only_restarts(event) else self._of_event("jump", event, symbols)
 
 
-class Constrained(Differentiable):
-    """The same with loops, nonholonomic constraints or quaternions: states are put back onto them after each step."""
-
-    def field(self, symbols: Sequence[Expr], keep: list[Any]) -> Field:
-        """The rate with its maps."""
-        s, eq, known = self.system, self.eq, {p.id for p in self.eq.p}
-        own = [e for e in symbols if e.id in known]
-        n, m = s.nq + s.nv + s.nz, len(eq.rows)
-        rates = [] if m else state_rates(eq)
-        self.linked = Linked(eq, self.inputs.signals, s.parameter_vector, own, rates)
-        self.laws: list[Expr] = self.linked.motion.linear.outputs
-        if not m:
-            super().field(symbols, keep)
-            shared = self.linked.motion.linear.constants
-            self.rates = self._derived("rates", rates, symbols, shared)
-        self.record, self.keep = field(self.native.rhs, n, s.nq, s.nv, m, self.linked.motion.nc), keep
-        self._attach()
-        return self.record
-
-    @property
-    def _functions(self) -> tuple[Derived, ...]:
-        return self.linked.functions if self.eq.rows else (self.rates, *self.linked.functions)
-
-    def _attach(self) -> None:
-        self.record.value = map_of(self.native.rhs, 3)
-        self.linked.attach(self.native, self.record, self.u)
-        for word in self._needed:
-            self.linked.need(word)
-        self._slopes()
-
-    def _slopes(self) -> None:
-        self.slopes = self.linked.motion.slopes
-
-    @cached_property
-    def _needed(self) -> set[str]:
-        return set()
-
-    def need(self, word: str) -> None:
-        """Compiles pushes or pulls, if they are not yet."""
-        if not self.eq.rows:
-            super().need(word)
-        self._needed.add(word)
-        self.linked.need(word)
-
-    def widen(self, wide: Field, lanes: int) -> list[Any]:
-        """The same with constraints."""
-        kept = self._widened(wide, lanes, {} if self.eq.rows else {"push": self.rates})
-        self.linked.widen(wide)
-        return kept
-
-    def start_changes(self, wrt: Sequence[str], initial: Sequence[tuple[int, int]], by: np.ndarray, symbols: Sequence[Expr]) -> np.ndarray:
-        """Independent coordinates and velocities are as they are given; dependent ones follow by closing the loops."""
-        found = super().start_changes(wrt, initial, by, symbols)
-        s, mh = self.system, self.eq.holonomic
-        if not self.eq.rows:
-            return found
-        if s.configuration.quaternions:
-            raise NotCarried(
-                f"gradient of '{s.model.name}': starts with quaternions and constraints are not carried; use method='differences'"
-            )
-        t, x = self.start.t, self.start.x
-        nq, nv, c = s.nq, s.nv, self.linked.closure
-        rows = [self._pulled(c, t, x, w) for w in np.eye(len(c.linear.outputs))]
-        slopes = np.array([bar[1:] for bar, _ in rows])
-        by_p = np.array([cbar for _, cbar in rows]).reshape(len(rows), c.nc) @ self.wide_slopes(c, symbols)
-        chosen = [velocity_column(s, n) for n in independent_names(s, self.start)]
-        dependent = [j for j in range(nv) if j not in chosen]
-        drive = by_p @ by.T  # how the constraints move with the variables alone
-        for first, level in ((0, slice(0, mh)), (nq, slice(mh, len(rows)))):
-            if not len(drive[level]):
-                continue
-            J = slopes[level][:, first : first + nv]
-            others = slopes[level] @ found.T + drive[level] - J[:, dependent] @ found[:, [first + j for j in dependent]].T
-            found[:, [first + j for j in dependent]] = -np.linalg.lstsq(J[:, dependent], others, rcond=1e-9)[0].T
-        return found
-
-
-def differentiable(plan: Analysis, system: System, solution: Solution, values: Mapping[str, float]) -> Differentiable:
-    """The run that gave a solution, or a refusal that names what is not carried."""
-    name, kind, method = system.model.name, solution.metadata["run"], solution.metadata["method"]
-    model = system.model
-
-    def refuse(what: str, remedy: str) -> NotCarried:
-        return NotCarried(f"gradient of '{name}': {what}; {remedy}")
-
-    others = "use method='differences'"
-    if kind in NOT_WALKED or model.switches or not hasattr(system.reference, "parameter_vector"):
-        told = f"joints that let go ('{next(iter(model.switches))}')" if model.switches else f"{system.formulation} {kind} runs"
-        raise refuse(f"{told} are not carried yet", others)
-    if model.callbacks:
-        raise refuse(
-            f"'{next(iter(model.callbacks))}' is a Python callback, which has no derivative",
-            f"write it with jourdain's functions, or {others}",
-        )
-    for word, items in (("algebraic unknown", model.unknowns), ("contact", model.contacts)):
-        if items:
-            raise refuse(f"{word} '{next(iter(items))}' is not carried yet", others)
-    start = plan.start(values)
-    inputs = Inputs(system, plan.kwargs.get("inputs"), start.memory)
-    for name_, controller in inputs.controllers.items():
-        if not isinstance(controller.law, Expr):
-            raise refuse(
-                f"the controller of '{name_}' is a Python function, which has no derivative", "give its law as an expression, or " + others
-            )
-        resolved = system.reference.equations_of_motion.resolve([controller.law])
-        if resolved[0].deps & KINDS["acceleration"]:
-            raise refuse(f"the controller of '{name_}' reads accelerations, which is not carried", others)
-    carrier = method if method in TABLEAUS else OTHERS_BY if method in OTHERS else IMPLICIT
-    own = system.formulation == "recursive" and kind == "projected" and carrier == method
-    load_method(carrier)
-    tree = system.reference
-    constrained = bool(tree.equations_of_motion.rows or tree.configuration.quaternions)
-    if inputs.controllers and (constrained or not own or model.memories):
-        what = (
-            "loops, constraints or quaternions"
-            if constrained
-            else "memories"
-            if model.memories
-            else f"{system.formulation} {kind} runs by '{method}'"
-        )
-        raise refuse(f"the controller of '{next(iter(inputs.controllers))}' together with {what} is not carried yet", others)
-    if model.memories and (constrained or not own):
-        what = "of a model with loops, constraints or quaternions" if constrained else f"in {system.formulation} {kind} runs by '{method}'"
-        raise refuse(f"memory '{next(iter(model.memories))}' {what} is not carried yet", others)
-    kind_of_run = Constrained if constrained else Differentiable
-    return kind_of_run(tree, inputs, carrier, start, own)
-
-
-__all__ = ["Differentiable", "NotCarried", "differentiable"]
+__all__ = ["IMPLICIT", "OTHERS", "OTHERS_BY", "TABLEAUS", "Differentiable", "NotCarried"]

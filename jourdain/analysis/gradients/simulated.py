@@ -270,12 +270,12 @@ class Simulated:
                 if len(events) > 1:
                     read.setdefault(events, []).append(item.name)
         for events, criteria in read.items():
-            both, t = ", ".join(map(self._told, events)), next(end for end, n in ends if n == events[0])
+            both, t = ", ".join(map(self.told_of, events)), next(end for end, n in ends if n == events[0])
             told = f"{', '.join(map(repr, criteria))}: read at t = {t:.9g} s, where {both} happen at once; derivatives follow one of them"
             self.notes.append(told)
             warnings.warn(f"gradient of '{self.system.model.name}': {told}", GradientWarning, stacklevel=6)
 
-    def _told(self, event: str) -> str:
+    def told_of(self, event: str) -> str:
         return f"a zero of {brief(self.run.watched[event])}" if event in self.run.watched else f"'{event}'"
 
     def _walk(self, path: Path, kernel: Any, back: bool = False) -> None:

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...native.function import Function, compile_function
-from ...symbolic.expr import KINDS, Expr, neg, sub
+from ...symbolic.expr import KINDS, Expr, brief, neg, sub
 from ...symbolic.function import Argument, Result, SymbolicFunction
 from ...symbolic.graph import free_symbols, topological
 from .runs import Differentiable
 
 #: A rate that changes by more than this part of its largest value within a tiny time jumps.
 JUMP = 1e-6
+#: Slopes on both sides of a surface that differ by more than this part bend; how far beside it they are taken, in parts of the way between two rows.
+BEND, BESIDE = 1e-2, 1e-4
 #: How many crossings of a surface are looked at.
 MOST = 20
 
@@ -56,12 +59,14 @@ class Surfaces:
     """Surfaces of the laws of a run, read along its steps."""
 
     def __init__(
-        self, run: Differentiable, laws: Sequence[Expr], integrands: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
-    ) -> None:
+        self, run: Differentiable, laws: Sequence[Expr], integrands: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+        bends: bool = False,
+    ) -> None:  # fmt: skip
+        """``bends`` looks for surfaces where laws bend, too."""
         eq, self.integrands = run.eq, integrands
         self.run, self.laws = run, list(laws)
         bad = KINDS["acceleration"]
-        self.items = [e for e in surfaces(self.laws, run.renews) if not e.deps & bad]
+        self.items = [e for e in surfaces(self.laws, bends or run.renews) if not e.deps & bad]
         #: Where crossings count in one direction only.
         self.directions: dict[int, int] = {}
         if run.renews:
@@ -96,6 +101,31 @@ class Surfaces:
             return []
         if self.run.renews:
             return self._bending(t, x)
+        crossings = self._crossings(t, x)
+        return self._jumps(crossings, t, x) if len(crossings) else []
+
+    def bent(self, t: np.ndarray, x: np.ndarray) -> list[Switch]:
+        """Where surfaces were crossed with a bend of rates or integrands: their slopes along the way differ on both sides."""
+        crossings = self._crossings(t, x) if self.items else np.zeros((0, 3), dtype=int)
+        if not len(crossings):
+            return []
+        which = crossings[:, 0]
+        low, high, on_line = self._brackets(crossings, t, x)
+        width = np.minimum(BESIDE, 0.25 * np.maximum(np.minimum(low, 1.0 - high), 1e-9))
+        sides = [
+            [self._rates(*on_line(part)) for part in (a, b)]
+            for a, b in ((low - 2.0 * width, low - width), (high + width, high + 2.0 * width))
+        ]
+        before, after = ((b - a) / width[:, None] for a, b in sides)
+        size = np.maximum(np.abs(before), np.abs(after))
+        size = np.maximum(size, 1e-3 * size.max(axis=0)) + 1e-300
+        found: dict[int, Switch] = {}
+        for i in np.flatnonzero((np.abs(after - before) > BEND * size).any(axis=1)).tolist():
+            found.setdefault(int(which[i]), Switch(float(on_line(low)[0][i]), brief(self.items[which[i]])))
+        return list(found.values())
+
+    def _crossings(self, t: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Surfaces that were crossed, each with the last row before and the first behind it."""
         g = self.read(t, x)
         low, high = g.min(axis=0), g.max(axis=0)
         far = 1e-9 * np.maximum(np.abs(low), np.abs(high))
@@ -108,7 +138,7 @@ class Surfaces:
             changed = (positive[sure[:-1]] != positive[sure[1:]]) & (piece[sure[:-1]] == piece[sure[1:]])
             pairs = zip(sure[:-1][changed].tolist(), sure[1:][changed].tolist(), strict=True)
             crossings += [(j, low, high) for low, high in list(pairs)[:MOST]]
-        return self._jumps(np.array(crossings), t, x) if crossings else []
+        return np.array(crossings, dtype=int).reshape(-1, 3)
 
     def _bending(self, t: np.ndarray, x: np.ndarray) -> list[int]:
         """Which surfaces were crossed inside steps, at whose ends memories are still those of their beginnings."""
@@ -125,8 +155,8 @@ class Surfaces:
                 self.directions[j] = 1 if rising[j] else -1
         return found
 
-    def _jumps(self, crossings: np.ndarray, t: np.ndarray, x: np.ndarray) -> list[int]:
-        """Surfaces with a jump where they cut the straight lines between points on their two sides."""
+    def _brackets(self, crossings: np.ndarray, t: np.ndarray, x: np.ndarray) -> Any:
+        """Where surfaces cut the straight lines between points on their two sides: parts just before and behind, and points by parts."""
         which, first, last = crossings.T
         rows = np.arange(len(which))
         low, high = np.zeros(len(which)), np.ones(len(which))
@@ -138,7 +168,12 @@ class Surfaces:
         def values(part: np.ndarray) -> np.ndarray:
             return self.read(*on_line(part))[rows, which]
 
-        low, high = _bracketed(values, low, high, side)
+        return *_bracketed(values, low, high, side), on_line
+
+    def _jumps(self, crossings: np.ndarray, t: np.ndarray, x: np.ndarray) -> list[int]:
+        """Surfaces that are crossed with a jump."""
+        which = crossings[:, 0]
+        low, high, on_line = self._brackets(crossings, t, x)
         before, after = (self._rates(*on_line(part)) for part in (low, high))
         inside = np.diff(t) > 0
         most = np.abs(np.diff(x, axis=0)[inside] / np.diff(t)[inside, None]).max(axis=0, initial=0.0)

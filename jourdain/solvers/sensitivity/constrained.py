@@ -59,7 +59,7 @@ class Linkage(Record):
 
 
 @jit
-def _terms(s: Linkage, t: int, x: int) -> int:
+def terms(s: Linkage, t: int, x: int) -> int:
     """M, f, J and g at a point; J and g are kept, since elimination may change them."""
     d = s.system.descriptor
     d.args[0], d.args[1] = t, x
@@ -72,7 +72,7 @@ def _terms(s: Linkage, t: int, x: int) -> int:
 
 
 @jit
-def _solve(s: Linkage, f: Any, g: Any, out: Any) -> int:
+def solve(s: Linkage, f: Any, g: Any, out: Any) -> int:
     """out with M a − Jᵀλ = f, J a = g."""
     d = s.system.descriptor
     for i in range(d.J.size):
@@ -83,7 +83,7 @@ def _solve(s: Linkage, f: Any, g: Any, out: Any) -> int:
 
 
 @jit
-def _factor_rows(s: Linkage, m: int) -> int:
+def factor_rows(s: Linkage, m: int) -> int:
     """Independent rows among the first m of J; the rank."""
     n = s.system.elimination.plan.nv
     for i in range(m * n):
@@ -92,7 +92,7 @@ def _factor_rows(s: Linkage, m: int) -> int:
 
 
 @jit
-def _balanced(s: Linkage, rank: int, m: int, rest: Any, lam: Any) -> None:
+def balanced(s: Linkage, rank: int, m: int, rest: Any, lam: Any) -> None:
     """λ with Jᵀλ = rest for the independent rows, zero for the others."""
     n, lu, y = s.system.elimination.plan.nv, s.lu, s.small
     for i in range(m):
@@ -110,7 +110,7 @@ def _balanced(s: Linkage, rank: int, m: int, rest: Any, lam: Any) -> None:
 
 
 @jit
-def _excess(s: Linkage, a: Any, f: Any, sign: float, out: Any) -> None:
+def excess(s: Linkage, a: Any, f: Any, sign: float, out: Any) -> None:
     """out = sign (M a − f)."""
     n, M = s.system.elimination.plan.nv, s.system.descriptor.M
     for i in range(n):
@@ -121,26 +121,26 @@ def _excess(s: Linkage, a: Any, f: Any, sign: float, out: Any) -> None:
 
 
 @jit
-def _motion(s: Linkage, t: int, x: int) -> Any:
+def motion_at(s: Linkage, t: int, x: int) -> Any:
     """Accelerations and multipliers at a point; the status and the rank of J."""
     plan = s.system.elimination.plan
-    status = _terms(s, t, x)
+    status = terms(s, t, x)
     rank = 0
     if s.known[0] != 0:
         rates = doubles(s.known[0], plan.nq + plan.nv)
         for i in range(plan.nv):
             s.a[i] = rates[plan.nq + i]
     elif status == 0:
-        status = _solve(s, s.system.descriptor.f, s.g, s.a)
+        status = solve(s, s.system.descriptor.f, s.g, s.a)
     if status == 0:
-        rank = _factor_rows(s, plan.m)
-        _excess(s, s.a, s.system.descriptor.f, 1.0, s.right)
-        _balanced(s, rank, plan.m, s.right, s.lam)
+        rank = factor_rows(s, plan.m)
+        excess(s, s.a, s.system.descriptor.f, 1.0, s.right)
+        balanced(s, rank, plan.m, s.right, s.lam)
     return status, rank
 
 
 @jit
-def _at(args: Any, t: int, x: int, s: Linkage) -> None:
+def place(args: Any, t: int, x: int, s: Linkage) -> None:
     args[0], args[1], args[3], args[4] = t, x, at(s.a), at(s.lam)
 
 
@@ -149,7 +149,7 @@ def balance(address: int) -> int:
     """λ at (t, x): slots (t, x, u, f, λ), linkage."""
     slots = words(address, 7)
     s = Linkage.at(slots[6])
-    status, _ = _motion(s, slots[0], slots[1])
+    status, _ = motion_at(s, slots[0], slots[1])
     out = doubles(slots[4], s.system.elimination.plan.m)
     for i in range(s.system.elimination.plan.m):
         out[i] = s.lam[i]
@@ -176,19 +176,19 @@ def push(address: int) -> int:
     s = Linkage.at(slots[6])
     plan, y, args, lanes = s.system.elimination.plan, s.y, s.motion_push.args, s.lanes
     n, m, nq, nz = plan.nv, plan.m, plan.nq, plan.nz
-    status, rank = _motion(s, slots[0], slots[1])
+    status, rank = motion_at(s, slots[0], slots[1])
     if status != 0:
         return status
-    _at(args, slots[0], slots[1], s)
+    place(args, slots[0], slots[1], s)
     args[5], args[6], args[7] = slots[3], slots[4], at(y)
     status = call(s.motion_push.function, args)
     out, dlam, row = doubles(slots[5], (nq + n + nz) * lanes), doubles(s.dlam, m * lanes), s.row
     for k in range(lanes):
         if status == 0:
             _lane(y, 0, n + m, lanes, k, -1.0, row)
-            status = _solve(s, row[:n], row[n : n + m], s.mu)
-            _excess(s, s.mu, row[:n], 1.0, s.right)
-            _balanced(s, rank, m, s.right, s.nu)
+            status = solve(s, row[:n], row[n : n + m], s.mu)
+            excess(s, s.mu, row[:n], 1.0, s.right)
+            balanced(s, rank, m, s.right, s.nu)
             _into_lane(s.nu, m, lanes, k, dlam, 0)
             _into_lane(s.mu, n, lanes, k, out, nq)
     for i in range(nq * lanes):
@@ -205,16 +205,16 @@ def pull(address: int) -> int:
     s = Linkage.at(slots[6])
     plan, y, args = s.system.elimination.plan, s.y, s.motion_pull.args
     n, m, nq, nz = plan.nv, plan.m, plan.nq, plan.nz
-    status, rank = _motion(s, slots[0], slots[1])
+    status, rank = motion_at(s, slots[0], slots[1])
     if status != 0:
         return status
     w, lambar = doubles(slots[3], nq + n + nz), doubles(s.lambar, m)
     for i in range(m):
         s.nu[i] = -lambar[i]
         lambar[i] = 0.0
-    status = _solve(s, w[nq : nq + n], s.nu, s.mu)
-    _excess(s, s.mu, w[nq : nq + n], -1.0, s.right)
-    _balanced(s, rank, m, s.right, s.nu)
+    status = solve(s, w[nq : nq + n], s.nu, s.mu)
+    excess(s, s.mu, w[nq : nq + n], -1.0, s.right)
+    balanced(s, rank, m, s.right, s.nu)
     for i in range(n):
         y[i] = -s.mu[i]
     for i in range(m):
@@ -223,7 +223,7 @@ def pull(address: int) -> int:
         y[n + m + i] = w[i]
     for i in range(nz):
         y[n + m + nq + i] = w[nq + n + i]
-    _at(args, slots[0], slots[1], s)
+    place(args, slots[0], slots[1], s)
     args[5], args[6], args[7] = at(y), slots[4], slots[5]
     return status if status != 0 else call(s.motion_pull.function, args)
 
@@ -251,7 +251,7 @@ def _turned(d: Any, q: Any, s: Linkage, out: Any) -> None:
 
 
 @jit
-def _turned_back(w: Any, q: Any, s: Linkage, out: Any) -> None:
+def turned_back(w: Any, q: Any, s: Linkage, out: Any) -> None:
     """out = E(q)ᵀ w."""
     nq, turns = s.system.elimination.plan.nq, s.system.quaternions
     iq, iv, k = 0, 0, 0
@@ -269,7 +269,7 @@ def _turned_back(w: Any, q: Any, s: Linkage, out: Any) -> None:
 
 
 @jit
-def _levelled(w: Any, q: Any, s: Linkage) -> None:
+def levelled(w: Any, q: Any, s: Linkage) -> None:
     """Takes what is along unit quaternions out of a row: the (symmetric) derivative of bringing them to length one."""
     turns = s.system.quaternions
     for k in range(0, turns.size, 2):
@@ -280,7 +280,7 @@ def _levelled(w: Any, q: Any, s: Linkage) -> None:
 
 
 @jit
-def _gram(s: Linkage, rank: int) -> int:
+def gram(s: Linkage, rank: int) -> int:
     """The factor of J Jᵀ of the independent rows."""
     n = s.system.elimination.plan.nv
     for i in range(rank):
@@ -307,7 +307,7 @@ def _shortest(s: Linkage, rank: int, h: Any, d: Any) -> None:
 
 
 @jit
-def _shortest_back(s: Linkage, rank: int, m: int, d: Any, h: Any) -> None:
+def shortest_back(s: Linkage, rank: int, m: int, d: Any, h: Any) -> None:
     """h = (J Jᵀ)⁻¹J d of the independent rows, zero for the others."""
     n, y = s.system.elimination.plan.nv, s.small
     for i in range(rank):
@@ -357,14 +357,14 @@ def push_projection(address: int) -> int:
         change[i] = given[i]
     for k in range(lanes):
         _lane(change, 1, nq, lanes, k, 1.0, row)
-        _levelled(row, x, s)
+        levelled(row, x, s)
         _into_lane(row, nq, lanes, k, change, 1)
     status = 0
     if m > 0:
-        status = _terms(s, slots[0], slots[1])
+        status = terms(s, slots[0], slots[1])
     if mh > 0 and status == 0:
-        rank = _factor_rows(s, mh)
-        status = _gram(s, rank)
+        rank = factor_rows(s, mh)
+        status = gram(s, rank)
         if status == 0:
             status = _push_closure(s, slots)
         for k in range(lanes):
@@ -380,7 +380,7 @@ def push_projection(address: int) -> int:
         for k in range(lanes):
             if status == 0:
                 _lane(s.y, mh, m, lanes, k, -1.0, s.nu)
-                status = _solve(s, s.right, s.nu, s.mu)
+                status = solve(s, s.right, s.nu, s.mu)
                 for i in range(n):
                     change[(1 + nq + i) * lanes + k] += s.mu[i]
     for i in range(size * lanes):
@@ -405,14 +405,14 @@ def pull_projection(address: int) -> int:
         cbar[i] = 0.0
     status = 0
     if m > 0:
-        status = _terms(s, slots[0], slots[1])
-        rank = _factor_rows(s, m)
+        status = terms(s, slots[0], slots[1])
+        rank = factor_rows(s, m)
         for i in range(m):
             s.nu[i] = 0.0
         if status == 0:
-            status = _solve(s, w[nq : nq + n], s.nu, s.mu)
-        _excess(s, s.mu, w[nq : nq + n], -1.0, s.right)
-        _balanced(s, rank, m, s.right, s.nu)
+            status = solve(s, w[nq : nq + n], s.nu, s.mu)
+        excess(s, s.mu, w[nq : nq + n], -1.0, s.right)
+        balanced(s, rank, m, s.right, s.nu)
         for i in range(mh):
             s.y[i] = 0.0
         for i in range(m):
@@ -420,20 +420,38 @@ def pull_projection(address: int) -> int:
         if status == 0:
             status = _pull_closure(s, slots, cbar)
     if mh > 0 and status == 0:
-        rank = _factor_rows(s, mh)
-        status = _gram(s, rank)
-        _turned_back(change[1:], x, s, s.mu)
-        _shortest_back(s, rank, mh, s.mu, s.y)
+        rank = factor_rows(s, mh)
+        status = gram(s, rank)
+        turned_back(change[1:], x, s, s.mu)
+        shortest_back(s, rank, mh, s.mu, s.y)
         for i in range(mh):
             s.y[i] = -s.y[i]
         for i in range(m):
             s.y[mh + i] = 0.0
         if status == 0:
             status = _pull_closure(s, slots, cbar)
-    _levelled(change[1:], x, s)
+    levelled(change[1:], x, s)
     for i in range(1 + size):
         bar[i] = change[i]
     return status
 
 
-__all__ = ["Linkage", "balance", "pull", "pull_projection", "push", "push_projection"]
+__all__ = [
+    "Linkage",
+    "balance",
+    "balanced",
+    "excess",
+    "factor_rows",
+    "gram",
+    "levelled",
+    "motion_at",
+    "place",
+    "pull",
+    "pull_projection",
+    "push",
+    "push_projection",
+    "shortest_back",
+    "solve",
+    "terms",
+    "turned_back",
+]

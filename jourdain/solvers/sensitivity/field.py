@@ -4,8 +4,9 @@ Changes in ``lanes`` directions stand side by side (entry i of direction l at i 
 one lane that is a plain row.
 
 A map is the address of a compiled function and the pointers of its arguments.  Those of a rate f begin alike, whether it is one expression or
-found by elimination: value (t, x, f), push (t, x, u, (dt, dx), dc, df), pull (t, x, u, w, (t̄, x̄), c̄).  Maps of integrands F(t, x, a, λ), which
-may speak of accelerations and multipliers: value (t, x, u, a, λ, F), push (t, x, u, a, λ, d, dc, dF), pull (t, x, u, a, λ, w, bar, c̄).
+found by elimination: value (t, x, f), push (t, x, u, (dt, dx), dc, df), pull (t, x, u, w, (t̄, x̄), c̄), bend, how the pull of
+weights w changes along a direction, (t, x, u, w, (dt, dx), dc, (t̄, x̄), c̄).  Maps of integrands F(t, x, a, λ), which
+may speak of accelerations and multipliers: value (t, x, u, a, λ, F), push (t, x, u, a, λ, d, dc, dF), pull (t, x, u, a, λ, w, bar, c̄), bend (t, x, u, a, λ, w, d, dc, bar, c̄).
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Field(Record):
     value: Map
     push: Map
     pull: Map
+    bend: Map
     #: New values of the memories at (t, x): slots (t, x, u, new), push and pull as those of the rate; 0 where there are none.
     renew: Map
     renew_push: Map
@@ -54,10 +56,11 @@ class Field(Record):
     heldbar: Floats
     #: Multipliers at (t, x) with rates: slots (t, x, u, f, λ); 0 where there are none.
     balance: Map
-    #: The projection after a step, in place: value (t, x, x), push and pull as those of the rate, of (t, x); 0 where there is none.
+    #: The projection after a step, in place: value (t, x, x), push, pull and bend as those of the rate, of (t, x); 0 where there is none.
     project: Map
     project_push: Map
     project_pull: Map
+    project_bend: Map
     #: Where rates at the point of a push or pull stand, if they are known: 0 if not.
     known: Integers
     #: Changes and weights of one point: (dt, dx).
@@ -78,6 +81,7 @@ class Readings(Record):
     value: Map
     push: Map
     pull: Map
+    bend: Map
     y: Floats
     lam: Floats
     change: Floats
@@ -208,6 +212,7 @@ __all__ = [
     "Readings",
     "evaluate",
     "map_of",
+    "multipliers",
     "pull_map",
     "pull_rate",
     "pull_reading",

@@ -94,8 +94,11 @@ def _slopes(path: Path) -> int:
 
 @jit
 def _guard(path: Path, i: int) -> Any:
-    """Derivatives of a guard in its row: the status, and how fast it moves."""
+    """Derivatives of a guard in its row: the status, and how fast it moves with the last instant, with which the tip has moved the state."""
     g, leg = Transition.at(path.guard[i]), path.leg
+    status = _slopes(path)
+    if status != 0:
+        return status, 0.0
     args, rate = g.pull.args, path.tip.dx[0]
     args[0], args[1], args[3], args[4], args[5] = at(leg.t[leg.last :]), at(leg.x[leg.last]), at(path.one), at(g.bar), at(g.cbar)
     status = call(g.pull.function, args)
@@ -113,9 +116,6 @@ def _guard(path: Path, i: int) -> Any:
 def _push_event(path: Path, i: int) -> int:
     """Changes at the end of a piece with those of its last instant, in all directions."""
     leg, tip, g = path.leg, path.tip, Transition.at(path.guard[i])
-    status = _slopes(path)
-    if status != 0:
-        return status
     status, speed = _guard(path, i)
     if status != 0:
         return status
@@ -217,9 +217,6 @@ def _pull_jump(path: Path, i: int) -> int:
 def _pull_event(path: Path, i: int) -> int:
     """Weights of the end of a piece without those of its last instant, which the guard takes."""
     leg, tip, g = path.leg, path.tip, Transition.at(path.guard[i])
-    status = _slopes(path)
-    if status != 0:
-        return status
     status, speed = _guard(path, i)
     if status != 0:
         return status

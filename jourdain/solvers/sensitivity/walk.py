@@ -62,6 +62,9 @@ class Leg(Record):
     dv: Matrix
     total: Floats
     dtotal: Matrix
+    #: Changes of the state at all steps in the first direction, where they are kept.
+    keeps: int
+    history: Matrix
     point_dy: Matrix  # a row a point: group by group
     begins: Floats
     finishes: Floats
@@ -117,7 +120,7 @@ def pull_step(field: Field, readings: Readings, scheme: Scheme, st: Stages, h: f
 
 
 @jit
-def _guess(leg: Leg, st: Stages, k: int) -> None:
+def guess(leg: Leg, st: Stages, k: int) -> None:
     """The mean rate of a step as the run took it, from which implicit stages are sought."""
     for i in range(leg.field.n):
         st.guess[i] = (leg.x[k + 1][i] - leg.x[k][i]) / (leg.t[k + 1] - leg.t[k])
@@ -188,7 +191,7 @@ def _pull_renewal(field: Field, t: Any, xbar: Any, cbar: Any) -> Any:
 
 
 @jit
-def _value(leg: Leg, p: int, t: Any, x: Any) -> int:
+def value_at(leg: Leg, p: int, t: Any, x: Any) -> int:
     """Reads the values at a point."""
     status = evaluate(leg.field, t, x, leg.rate)
     if status == 0:
@@ -231,9 +234,9 @@ def _pull_value(leg: Leg, p: int, r: int, t: Any, x: Any, xbar: Any) -> Any:
 
 
 @jit
-def _inner_step(leg: Leg, k: int, t: float) -> int:
+def inner_step(leg: Leg, k: int, t: float) -> int:
     """A step from the beginning of step k to an instant inside it."""
-    _guess(leg, leg.inner, k)
+    guess(leg, leg.inner, k)
     status = take_step(leg.field, leg.none, leg.scheme, leg.inner, leg.t[k], t, leg.x[k])
     leg.one[0] = t
     if status == 0:
@@ -315,9 +318,9 @@ def walk_forwards(leg: Leg) -> int:
         first, last = place == 0, k == leg.last - 1
         while p < points and leg.point_step[p] == place and leg.point_kind[p] == INSIDE:
             tp = leg.point_t[p]
-            status = _inner_step(leg, k, tp)
+            status = inner_step(leg, k, tp)
             if status == 0:
-                status = _value(leg, p, leg.one, leg.inner.end)
+                status = value_at(leg, p, leg.one, leg.inner.end)
             for d in range(leg.groups):
                 if status == 0:
                     for i in range(n * lanes):
@@ -335,7 +338,7 @@ def walk_forwards(leg: Leg) -> int:
             p += 1
         rest = leg.margin if last else 0.0
         h -= rest
-        _guess(leg, st, k)
+        guess(leg, st, k)
         status = take_step(field, leg.integrands, scheme, st, ta, tb - rest, leg.x[k])
         if status != 0:
             return status
@@ -366,8 +369,11 @@ def walk_forwards(leg: Leg) -> int:
                 status = _push_renewal(field, leg.t[k + 1 :], leg.finishes, leg.dx[d], leg.dc[d])
             if status != 0:
                 return status
+        if leg.keeps == 1:
+            for i in range(n):
+                leg.history[k + 1][i] = leg.dx[0][i]
         while p < points and leg.point_step[p] == place:
-            status = _value(leg, p, leg.t[k + 1 :], leg.x[k + 1])
+            status = value_at(leg, p, leg.t[k + 1 :], leg.x[k + 1])
             for d in range(leg.groups):
                 _ends(leg, d, first, last)
                 if status == 0:
@@ -389,7 +395,7 @@ def walk_back(leg: Leg) -> int:
         h = tb - ta
         first, last = place == 0, k == leg.last - 1
         while p >= begin and leg.point_step[p] == place and leg.point_kind[p] == AT_END:
-            status = _value(leg, p, leg.t[k + 1 :], leg.x[k + 1])
+            status = value_at(leg, p, leg.t[k + 1 :], leg.x[k + 1])
             for r in range(leg.criteria):
                 if status == 0:
                     status, _ = _pull_value(leg, p, r, leg.t[k + 1 :], leg.x[k + 1], leg.xbar[r])
@@ -398,7 +404,7 @@ def walk_back(leg: Leg) -> int:
             p -= 1
         rest = leg.margin if last else 0.0
         h -= rest
-        _guess(leg, st, k)
+        guess(leg, st, k)
         status = take_step(field, leg.integrands, scheme, st, ta, tb - rest, leg.x[k])
         if status != 0:
             return status
@@ -424,9 +430,9 @@ def walk_back(leg: Leg) -> int:
                 leg.tabar[r] += early
         while p >= begin and leg.point_step[p] == place:
             tp = leg.point_t[p]
-            status = _inner_step(leg, k, tp)
+            status = inner_step(leg, k, tp)
             if status == 0:
-                status = _value(leg, p, leg.one, leg.inner.end)
+                status = value_at(leg, p, leg.one, leg.inner.end)
             for r in range(leg.criteria):
                 for i in range(n):
                     leg.back[i] = 0.0
@@ -456,10 +462,24 @@ def new_leg(field: Field, scheme: Scheme, integrands: Readings, values: Readings
     n, lanes = field.n, field.lanes
     wide = {"drate": n, "back": n, "part": max(1, integrands.count), "begins": 1, "finishes": 1, "still": 1}
     return Leg(
-        field=field, scheme=scheme, integrands=integrands, values=values, none=none, anew=0, stages=stages_of(scheme, n, integrands.count, field.nc, lanes),
+        field=field, scheme=scheme, integrands=integrands, values=values, none=none, anew=0, keeps=0, stages=stages_of(scheme, n, integrands.count, field.nc, lanes),
         inner=stages_of(scheme, n, 0, field.nc, lanes), one=np.zeros(1), late=np.zeros(1), rate=np.zeros(n), ratebar=np.zeros(n),
         **{name: aligned(size * lanes) for name, size in wide.items()},
     )  # fmt: skip
 
 
-__all__ = ["AT_END", "INSIDE", "Leg", "new_leg", "pull_projection", "push_projection", "walk_back", "walk_forwards"]
+__all__ = [
+    "AT_END",
+    "INSIDE",
+    "Leg",
+    "guess",
+    "inner_step",
+    "new_leg",
+    "pull_projection",
+    "push_projection",
+    "push_step",
+    "take_step",
+    "value_at",
+    "walk_back",
+    "walk_forwards",
+]

@@ -12,7 +12,8 @@ from ...formalisms.functions.linearisation import implicit_terms
 from ...formalisms.functions.tree import multiplier_symbols
 from ...native.function import aligned
 from ...solvers.native_function import address
-from ...solvers.sensitivity import constrained
+from ...solvers.sensitivity import constrained, constrained_second
+from ...solvers.sensitivity.constrained_second import BentLinkage
 from ...solvers.sensitivity.field import Field, Map, map_of
 from ...symbolic.expr import Expr
 from ...symbolic.graph import substitute
@@ -37,11 +38,13 @@ class Linked:
         shared = both.linear.constants
         self.motion = derived("motion", moving, outputs, ("t", "x"), eq.p, values, symbols, shared)
         self.closure = derived("closure", arrays, closure, ("t", "x"), eq.p, values, symbols, shared)
+        #: The equations by accelerations and multipliers, too: of these only the bend is used.
+        self.whole = derived("whole_motion", moving, outputs, ("t", "x", "a", "lam"), eq.p, values, symbols, shared)
 
     @property
-    def functions(self) -> tuple[Derived, Derived]:
-        """Both."""
-        return self.motion, self.closure
+    def functions(self) -> tuple[Derived, ...]:
+        """All."""
+        return self.motion, self.closure, self.whole
 
     def attach(self, native: NativeSystem, field: Field, u: np.ndarray) -> None:
         """Gives the rate of a run its derivatives, its multipliers and its projection."""
@@ -64,11 +67,14 @@ class Linked:
         self.keep: list[Any] = [kept, native]
         if m:
             field.balance = self._kernel(constrained.balance)
-        field.project = map_of(native.project, 3)
+        field.project, field.project_bend = map_of(native.project, 3), map_of(None, 9)
 
     def need(self, word: str) -> None:
-        """Compiles the pushes or the pulls, if they are not yet."""
+        """Compiles the pushes, the pulls or the bends, if they are not yet."""
         target, record = self.field, self.record
+        if word == "bend":
+            self._bend()
+            return
         if getattr(record, f"closure_{word}").function == 0:
             for name, f in (("motion", self.motion), ("closure", self.closure)):
                 made, kept = f.map(word, self.u, 1 if word == "push" else 2)
@@ -93,9 +99,29 @@ class Linked:
             field.push = self._kernel(constrained.push, record)
         field.project_push = self._kernel(constrained.push_projection, record)
 
-    def _kernel(self, kernel: Any, record: constrained.Linkage | None = None) -> Map:
-        args = np.zeros(7, dtype=np.int64)
-        args[2], args[6] = address(self.u), (record or self.record).address
+    def _bend(self) -> None:
+        """Gives the rate and the projection their bends."""
+        if self.field.project_bend.function:
+            return
+        plan = self.record.system.elimination.plan
+        n, m, mh, nq, nz, nc = plan.nv, plan.m, plan.holonomic, plan.nq, plan.nz, self.motion.nc
+        size = 1 + nq + n + nz
+        sizes = {
+            "change": size + n + m, "y": n + m + nq + nz, "bar": size + n + m, "cbar": nc, "weights": size, "dweights": size, "h": mh + m, "dh": mh + m,
+            "u": n, "du": n, "nothing": n + m, "idle": nc,
+        }  # fmt: skip
+        self.bent = record = BentLinkage(linkage=self.record, **{name: np.zeros(max(1, count)) for name, count in sizes.items()})
+        if m:
+            for name, f in (("motion", self.whole), ("closure", self.closure)):
+                made, kept = f.map("bend", self.u, 2)
+                setattr(record, f"{name}_bend", made)
+                self.keep += kept
+            self.field.bend = self._kernel(constrained_second.bend, record, 9)
+        self.field.project_bend = self._kernel(constrained_second.bend_projection, record, 9)
+
+    def _kernel(self, kernel: Any, record: constrained.Linkage | BentLinkage | None = None, slots: int = 7) -> Map:
+        args = np.zeros(slots, dtype=np.int64)
+        args[2], args[-1] = address(self.u), (record or self.record).address
         return Map(function=kernel.address, args=args)
 
 

@@ -85,7 +85,7 @@ LOOPS: dict[str, tuple[Callable[[], jd.Model], dict[str, float], list[str]]] = {
     "slider-crank": (library.slider_crank, {"crank.angle": 0.5, "crank.angle_rate": 3.0}, ["crank_length", "rod_length", "piston_mass"]),
     "four-bar": (library.four_bar, {"crank.angle": 0.5, "crank.angle_rate": 2.0}, ["crank", "coupler", "rocker", "crank.angle", "crank.angle_rate"]),
     "rssr": (library.rssr, {}, ["crank_length", "coupler_length", "pivot_x"]),
-    "chaplygin": (library.chaplygin_sleigh, {}, ["mass", "inertia", "distance"]),
+    "chaplygin": (library.chaplygin_sleigh, {"sleigh.x_rate": 0.7, "sleigh.angle_rate": 1.5}, ["mass", "inertia", "distance"]),
     "five-link": (library.five_link_suspension, {"frame.displacement_rate": 0.5}, ["frame_mass", "rear.stiffness", "tyre_stiffness"]),
 }  # fmt: skip
 

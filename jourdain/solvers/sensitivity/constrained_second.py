@@ -1,0 +1,337 @@
+"""Second derivatives of constrained motion and of the projection after a step: how pulls of fixed weights change along a direction.
+
+With Z = (r, e) and z = (v̇, λ) weights z̄ give y with Z_zᵀy = −z̄, and Z_xᵀy of the state.  Along (dx, dz, dc) at fixed z̄
+
+Z_zᵀdy = −d(Z_zᵀy), d(Z_xᵀy) + Z_xᵀdy,
+
+where d(·) at fixed y is one sweep, the *bend* of the equations by state, accelerations and multipliers.  The same sweep has the changes of M and J that the
+projection needs: of (r, e) the weights (y_r, y_e) of v̇ are M y_r + Jᵀy_e and those of λ are −J y_r.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...native.call import address as at
+from ...native.call import call, doubles, words
+from ...native.kernel import jit, kernel
+from ...native.record import Floats, Record
+from ..linear.dense import cholesky_solve
+from .constrained import (
+    Linkage,
+    balanced,
+    excess,
+    factor_rows,
+    gram,
+    levelled,
+    motion_at,
+    place,
+    shortest_back,
+    solve,
+    terms,
+    turned_back,
+)
+from .field import Map
+
+
+class BentLinkage(Record):
+    """A linkage with the bends of its equations and constraints."""
+
+    linkage: Linkage
+    #: Slots (t, x, u, a, λ, y, (dt, dx, da, dλ), dc, bar, c̄), and (t, x, u, y, (dt, dx), dc, bar, c̄).
+    motion_bend: Map
+    closure_bend: Map
+    change: Floats  # (dt, dx, da, dλ)
+    y: Floats  # weights of (r, e, q̇, ż)
+    bar: Floats
+    cbar: Floats
+    #: Weights in the projection, and their changes.
+    weights: Floats
+    dweights: Floats
+    h: Floats
+    dh: Floats
+    u: Floats
+    du: Floats
+    nothing: Floats
+    idle: Floats
+
+
+@jit
+def _adjoint(s: Linkage, rank: int, v: Any, lam: Any) -> int:
+    """μ and ν with M μ + Jᵀν = v, J μ = −λ."""
+    plan = s.system.elimination.plan
+    for i in range(plan.m):
+        s.nu[i] = -lam[i]
+    status = solve(s, v, s.nu, s.mu)
+    excess(s, s.mu, v, -1.0, s.right)
+    balanced(s, rank, plan.m, s.right, s.nu)
+    return status
+
+
+@jit
+def _bend_motion(b: BentLinkage, t: int, x: int, a: Any, lam: Any, dc: int) -> int:
+    """Changes of the pull of ``y`` along ``change``: in ``bar`` and ``cbar``."""
+    args = b.motion_bend.args
+    args[0], args[1], args[3], args[4], args[5] = t, x, at(a), at(lam), at(b.y)
+    args[6], args[7], args[8], args[9] = at(b.change), dc, at(b.bar), at(b.cbar)
+    return call(b.motion_bend.function, args)
+
+
+@jit
+def _direction(b: BentLinkage, given: Any, size: int) -> None:
+    """The direction (dt, dx) with neither accelerations nor multipliers in it."""
+    plan = b.linkage.system.elimination.plan
+    for i in range(size):
+        b.change[i] = given[i]
+    for i in range(plan.nv + plan.m):
+        b.change[size + i] = 0.0
+
+
+@jit
+def _change_motion(b: BentLinkage, t: int, x: int, rank: int, d: int, dc: int) -> int:
+    """Changes of accelerations and multipliers along (dt, dx), behind it in ``change``."""
+    s = b.linkage
+    plan, y, args = s.system.elimination.plan, s.y, s.motion_push.args
+    n, m, size = plan.nv, plan.m, 1 + plan.nq + plan.nv + plan.nz
+    place(args, t, x, s)
+    args[5], args[6], args[7] = d, dc, at(y)
+    status = call(s.motion_push.function, args)
+    for i in range(n + m):
+        s.row[i] = -y[i]
+    if status == 0:
+        status = solve(s, s.row[:n], s.row[n : n + m], s.mu)
+    excess(s, s.mu, s.row[:n], 1.0, s.right)
+    balanced(s, rank, m, s.right, s.nu)
+    for i in range(n):
+        b.change[size + i] = s.mu[i]
+    for i in range(m):
+        b.change[size + n + i] = s.nu[i]
+    return status
+
+
+@kernel
+def bend(address: int) -> int:
+    """How the pull of weights of the rates, and of λ in ``lambar``, changes: slots (t, x, u, w, (dt, dx), dc, bar, c̄), linkage."""
+    slots = words(address, 9)
+    b = BentLinkage.at(slots[8])
+    s = b.linkage
+    plan = s.system.elimination.plan
+    n, m, nq, nz = plan.nv, plan.m, plan.nq, plan.nz
+    size = 1 + nq + n + nz
+    status, rank = motion_at(s, slots[0], slots[1])
+    if status != 0:
+        return status
+    w, lambar = doubles(slots[3], nq + n + nz), doubles(s.lambar, m)
+    _direction(b, doubles(slots[4], size), size)
+    status = _change_motion(b, slots[0], slots[1], rank, slots[4], slots[5])
+    if status == 0:
+        status = _adjoint(s, rank, w[nq : nq + n], lambar)
+    for i in range(n):
+        b.y[i] = -s.mu[i]
+    for i in range(m):
+        b.y[n + i] = -s.nu[i]
+    for i in range(nq):
+        b.y[n + m + i] = w[i]
+    for i in range(nz):
+        b.y[n + m + nq + i] = w[nq + n + i]
+    if status == 0:
+        status = _bend_motion(b, slots[0], slots[1], s.a, s.lam, slots[5])
+    if status == 0:
+        status = _adjoint(s, rank, b.bar[size : size + n], b.bar[size + n : size + n + m])
+    for i in range(n):
+        s.y[i] = -s.mu[i]
+    for i in range(m):
+        s.y[n + i] = -s.nu[i]
+    for i in range(nq + nz):
+        s.y[n + m + i] = 0.0
+    args = s.motion_pull.args
+    place(args, slots[0], slots[1], s)
+    args[5], args[6], args[7] = at(s.y), slots[6], slots[7]
+    if status == 0:
+        status = call(s.motion_pull.function, args)
+    bar, cbar = doubles(slots[6], size), doubles(slots[7], s.nc)
+    for i in range(size):
+        bar[i] += b.bar[i]
+    for i in range(s.nc):
+        cbar[i] += b.cbar[i]
+    return status
+
+
+# -- projection -------------------------------------------------------------------------------------------------------
+
+
+@jit
+def _pull_closure(s: Linkage, t: int, x: int, y: Any, into: Any, cbar: Any) -> int:
+    """Adds the weights of (t, x) and of the constants for y of (h, w)."""
+    args, plan = s.closure_pull.args, s.system.elimination.plan
+    args[0], args[1], args[3], args[4], args[5] = t, x, at(y), at(s.bar), at(s.cbar)
+    status = call(s.closure_pull.function, args)
+    for i in range(1 + plan.nq + plan.nv + plan.nz):
+        into[i] += s.bar[i]
+    for i in range(s.nc):
+        cbar[i] += s.cbar[i]
+    return status
+
+
+@jit
+def _bend_closure(b: BentLinkage, slots: Any, cbar: Any) -> int:
+    """Adds weights of (h, w) in ``h``, and their changes in ``dh``, to the weights and to their changes."""
+    s, args = b.linkage, b.closure_bend.args
+    plan = s.system.elimination.plan
+    args[0], args[1], args[3], args[4], args[5] = slots[0], slots[1], at(b.h), slots[4], slots[5]
+    args[6], args[7] = at(b.bar), at(b.cbar)
+    status = call(b.closure_bend.function, args)
+    for i in range(1 + plan.nq + plan.nv + plan.nz):
+        b.dweights[i] += b.bar[i]
+    for i in range(s.nc):
+        cbar[i] += b.cbar[i]
+    if status == 0:
+        status = _pull_closure(s, slots[0], slots[1], b.dh, b.dweights, cbar)
+    if status == 0:
+        status = _pull_closure(s, slots[0], slots[1], b.h, b.weights, b.idle)
+    return status
+
+
+@jit
+def _bend_velocities(b: BentLinkage, slots: Any, cbar: Any) -> int:
+    """Changes of the weights of velocities: ν of M μ + Jᵀν = v̄, J μ = 0."""
+    s = b.linkage
+    plan = s.system.elimination.plan
+    n, m, mh, nq = plan.nv, plan.m, plan.holonomic, plan.nq
+    size = 1 + nq + n + plan.nz
+    rank = factor_rows(s, m)
+    for i in range(m):
+        b.dh[i] = 0.0
+    status = _adjoint(s, rank, b.weights[1 + nq : 1 + nq + n], b.dh)
+    for i in range(b.y.size):
+        b.y[i] = 0.0
+    for i in range(n):
+        b.y[i] = -s.mu[i]
+    for i in range(mh):
+        b.h[i] = 0.0
+    for i in range(m):
+        b.y[n + i] = -s.nu[i]
+        b.h[mh + i] = -s.nu[i]
+    if status == 0:
+        status = _bend_motion(b, slots[0], slots[1], b.nothing, b.nothing, slots[5])
+    if status == 0:
+        status = _adjoint(s, rank, b.bar[size : size + n], b.bar[size + n : size + n + m])
+    for i in range(mh):
+        b.dh[i] = 0.0
+    for i in range(m):
+        b.dh[mh + i] = -s.nu[i]
+    return status if status != 0 else _bend_closure(b, slots, cbar)
+
+
+@jit
+def _change_jacobian(b: BentLinkage, slots: Any, rank: int) -> int:
+    """(dJ) u − (dJ) Jᵀy into ``dh`` and Jᵀy, dJᵀy out of ``du``: what changes in J Jᵀ y = J u besides u."""
+    s = b.linkage
+    plan = s.system.elimination.plan
+    n, mh = plan.nv, plan.holonomic
+    size = 1 + plan.nq + n + plan.nz
+    for i in range(b.y.size):
+        b.y[i] = 0.0
+    for j in range(n):
+        b.y[j] = b.u[j]
+        for i in range(rank):
+            b.y[j] -= s.J[s.rows[i] * n + j] * b.h[s.rows[i]]
+    status = _bend_motion(b, slots[0], slots[1], b.nothing, b.nothing, slots[5])
+    for i in range(mh):
+        b.dh[i] = -b.bar[size + n + i]
+    for i in range(n):
+        b.y[i] = 0.0
+    for i in range(mh):
+        b.y[n + i] = b.h[i]
+    if status == 0:
+        status = _bend_motion(b, slots[0], slots[1], b.nothing, b.nothing, slots[5])
+    for j in range(n):
+        b.du[j] -= b.bar[size + j]
+    return status
+
+
+@jit
+def _bend_positions(b: BentLinkage, slots: Any, cbar: Any) -> int:
+    """Changes of the weights of positions: y of J Jᵀ y = J Eᵀq̄."""
+    s = b.linkage
+    plan = s.system.elimination.plan
+    n, m, mh, nq = plan.nv, plan.m, plan.holonomic, plan.nq
+    size = 1 + nq + n + plan.nz
+    x, d = doubles(slots[1], size - 1), doubles(slots[4], size)
+    rank = factor_rows(s, mh)
+    status = gram(s, rank)
+    turned_back(b.weights[1:], x, s, b.u)
+    shortest_back(s, rank, mh, b.u, b.h)
+    turned_back(b.dweights[1:], x, s, b.du)
+    turned_back(b.weights[1:], d[1:], s, s.mu)
+    if s.system.quaternions.size > 0:
+        turns = s.system.quaternions
+        for k in range(0, turns.size, 2):
+            for j in range(3):
+                b.du[turns[k + 1] + j] += s.mu[turns[k + 1] + j]
+    if status == 0:
+        status = _change_jacobian(b, slots, rank)
+    for i in range(rank):
+        total = b.dh[s.rows[i]]
+        for j in range(n):
+            total += s.J[s.rows[i] * n + j] * b.du[j]
+        s.small[i] = total
+    cholesky_solve(s.gram, rank, s.small)
+    for i in range(mh + m):
+        b.dh[i] = 0.0
+    for i in range(rank):
+        b.dh[s.rows[i]] = -s.small[i]
+    for i in range(mh):
+        b.h[i] = -b.h[i]
+    for i in range(m):
+        b.h[mh + i] = 0.0
+    return status if status != 0 else _bend_closure(b, slots, cbar)
+
+
+@jit
+def _bend_levelled(b: BentLinkage, q: Any, dq: Any) -> None:
+    """Changes of weights from which what is along unit quaternions is taken out."""
+    turns, w, dw = b.linkage.system.quaternions, b.weights[1:], b.dweights[1:]
+    levelled(dw, q, b.linkage)
+    for k in range(0, turns.size, 2):
+        i = turns[k]
+        along = across = 0.0
+        for j in range(4):
+            along += w[i + j] * q[i + j]
+            across += w[i + j] * dq[i + j]
+        for j in range(4):
+            dw[i + j] -= across * q[i + j] + along * dq[i + j]
+
+
+@kernel
+def bend_projection(address: int) -> int:
+    """How the pull of weights over a projection changes: slots (t, x, u, w, (dt, dx), dc, bar, c̄), linkage; x is the projected one, and so is dx."""
+    slots = words(address, 9)
+    b = BentLinkage.at(slots[8])
+    s = b.linkage
+    plan = s.system.elimination.plan
+    size = 1 + plan.nq + plan.nv + plan.nz
+    w, d = doubles(slots[3], size - 1), doubles(slots[4], size)
+    bar, cbar = doubles(slots[6], size), doubles(slots[7], s.nc)
+    b.weights[0] = 0.0
+    for i in range(size - 1):
+        b.weights[1 + i] = w[i]
+    for i in range(size):
+        b.dweights[i] = 0.0
+    for i in range(s.nc):
+        cbar[i] = 0.0
+    status = 0
+    if plan.m > 0:
+        _direction(b, d, size)
+        status = terms(s, slots[0], slots[1])
+        if status == 0:
+            status = _bend_velocities(b, slots, cbar)
+    if plan.holonomic > 0 and status == 0:
+        status = _bend_positions(b, slots, cbar)
+    _bend_levelled(b, doubles(slots[1], size - 1), d[1:])
+    for i in range(size):
+        bar[i] = b.dweights[i]
+    return status
+
+
+__all__ = ["BentLinkage", "bend", "bend_projection"]
