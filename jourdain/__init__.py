@@ -35,6 +35,7 @@ from .symbolic import (  # fmt: skip
     tanh,
     where,
 )
+from .told import told_name as _told_name
 
 __version__ = "0.1.0"
 
@@ -138,7 +139,7 @@ def __getattr__(name: str) -> object:
     if name in _MODULES:
         return _import_module(f".{_MODULES[name]}", __name__)
     if name in _LATER:
-        return getattr(_import_module(f".{_LATER[name]}", __name__), name)
+        return _told_name(_import_module(f".{_LATER[name]}", __name__), name)
     # With the module itself Python's traceback proposes a near name.
     raise AttributeError(f"module 'jourdain' has no attribute '{name}'", name=name, obj=_import_module(__name__))
 

@@ -504,6 +504,8 @@ def scene_to_view(options: argparse.Namespace, path: Path) -> Any:
     from .io.run_folder import model_of_run
 
     if path.suffix.lower() in TABLES:
+        if not path.exists():
+            raise InputError(f"there is no file '{path}'")
         beside = model_of_run(path)
         if options.model_of_run is None and beside is None:
             raise InputError(f"'{path}' holds numbers and no model; name it: jourdain view {path} --model MODEL")

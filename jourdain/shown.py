@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from .told import told
+
 
 class Shown:
-    """An object that is the last value of a cell shows itself; without a drawing of its own by the text that ``print`` gives."""
+    """An object that users hold: the last value of a cell shows itself, without a drawing of its own by the text that ``print`` gives;
+    and calls of its methods that do not fit are told.
+    """
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        told(cls)
 
     def _repr_html_(self) -> str:
         from jourdain.notebook import html_of

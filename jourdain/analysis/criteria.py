@@ -13,6 +13,7 @@ largest abs(front.travel) <= 0.12
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,7 @@ import numpy as np
 from ..errors import InputError
 from ..model.values import number
 from ..symbolic.expr import Expr
+from ..told import told_name
 
 Text = str | Expr
 Bound = float | str
@@ -292,3 +294,6 @@ __all__ = [
     "Constraint", "Criterion", "at", "cfc", "combined", "damping_ratio", "eigenvalue", "end_time", "entry", "event_time", "final", "frequency", "integral", "iso2631", "largest",
     "least_squares", "mean", "moving_average", "response", "rms", "smallest", "sustained", "total", "value",
 ]  # fmt: skip
+
+for _name in __all__:
+    told_name(sys.modules[__name__], _name)

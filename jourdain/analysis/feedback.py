@@ -26,6 +26,8 @@ def gain_locus(linear: LinearSystem, input: str, output: str, gains: Any) -> Roo
     d = float(linear.D[linear.outputs.index(output), linear.inputs.index(input)])
     rows: list[np.ndarray] = []
     grid = np.atleast_1d(np.asarray(gains, dtype=float))
+    if grid.ndim != 1 or not np.isfinite(grid).all():
+        raise InputError(f"root locus: gains = {gains!r} are no list of finite numbers")
     for k in grid.tolist():
         if 1.0 + k * d == 0.0:
             raise InputError(

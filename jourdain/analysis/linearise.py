@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..formalisms.functions.drive_forces import drive_force_names
+from ..model.values import value
 from ..shown import Shown
 from ..symbolic.expr import Expr
 from ..systems.constraints import velocity_column
@@ -82,6 +83,8 @@ class LinearSystem(Shown):
     def response(self, frequencies: Any) -> np.ndarray:
         """C (iω − A)⁻¹ B + D for frequencies in Hz: shape (frequencies, outputs, inputs)."""
         s = 2j * np.pi * np.atleast_1d(np.asarray(frequencies, dtype=float))
+        if s.ndim != 1:
+            raise InputError(f"response: frequencies of the shape {s.shape} are no list of frequencies in Hz")
         eye = np.eye(len(self.A))
         return np.array([self.C @ np.linalg.solve(k * eye - self.A, self.B) + self.D for k in s])
 
@@ -194,7 +197,7 @@ def named_outputs(system: System, given: Sequence[str] | Mapping[str, Expr] | No
     if given is None:
         given = list(system.model.outputs)
     if isinstance(given, Mapping):
-        return dict(given)
+        return {n: None if e is None else value(e, f"linearise: output {n!r}") for n, e in given.items()}
     known = {*system.model.outputs, *system.coordinate_names, *system.velocity_names, *system.model.states}
     known |= {*_acceleration_names(system), *_multiplier_names(system), *_drive_names(system)}
     found: dict[str, Expr | None] = {}

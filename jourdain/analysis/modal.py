@@ -327,6 +327,8 @@ def frequency_response(
     outputs: Any = {"output": output} if isinstance(output, Expr) else [output]
     linear = system.linearise(state, inputs=[input], outputs=outputs, u=u, **_given(contacts))
     f = np.atleast_1d(np.asarray(frequencies, dtype=float))
+    if f.ndim != 1 or not f.size:
+        raise InputError(f"frequency_response: frequencies = {frequencies!r} are no list of frequencies in Hz")
     try:
         values = linear.response(f)[:, 0, 0]
     except np.linalg.LinAlgError:

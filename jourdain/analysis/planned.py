@@ -16,6 +16,7 @@ from ..results.solution import Solution
 from ..solvers import AUTO, EXPLICIT
 from ..systems.start import replaced
 from ..systems.state import State
+from ..told import told
 
 if TYPE_CHECKING:
     from ..systems.system import System
@@ -32,6 +33,7 @@ VERBS: dict[str, tuple[str, int]] = {
 METHOD_PLACE = 2
 
 
+@told
 class Analysis:
     """A verb of a system with its arguments, not yet run: ``Analysis(s, "simulate", {}, t=8.0).run()`` is ``s.simulate({}, t=8.0)``.
 

@@ -13,6 +13,7 @@ from ..errors import InputError, JourdainError, SolverError, nearest
 from ..model.values import number
 from ..results.store import Store
 from ..solvers.optimisers import Found, Method, method_named
+from ..told import told
 from .criteria import Constraint, Criterion, named
 from .design.kept import kept_in
 from .design.optimum import AT_ROW, Optimum, conditions
@@ -38,6 +39,7 @@ TRIALS = 32
 STATIONARY = 1e-6
 
 
+@told
 class Problem:
     """Variables of an analysis, criteria to minimise, constraints to keep.
 

@@ -178,6 +178,11 @@ def _parameter_sets(system: System, parameters: Any, grid: bool) -> list[dict[st
     if parameters is None:
         return [{}]
     if not isinstance(parameters, Mapping):
+        wrong = next((p for p in parameters if not isinstance(p, Mapping)), None)
+        if wrong is not None:
+            raise InputError(
+                f"sweep '{system.model.name}': parameters are lists by name, or sets {{name: value}} in a list; {wrong!r} is none"
+            )
         sets = [dict(p) for p in parameters]
     else:
         columns = {name: np.atleast_1d(np.asarray(values, dtype=object)).tolist() for name, values in parameters.items()}

@@ -6,6 +6,8 @@ A name loads its module when it is first used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ..told import told_name
+
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from ..model.contact_laws import rigid
     from ..model.penalty_laws import bristle, flores, hertz, hunt_crossley, kelvin_voigt, lankarani_nikravesh, linear, own, regularised
@@ -38,7 +40,7 @@ _LATER = {
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
-        return getattr(import_module(f".{_LATER[name]}", __name__), name)
+        return told_name(import_module(f".{_LATER[name]}", __name__), name)
     raise AttributeError(f"jd.contact has no '{name}'; it has {', '.join(sorted(_LATER))}")
 
 

@@ -6,6 +6,7 @@
 from importlib import import_module
 from typing import Any
 
+from ..told import told_name
 from .element import Composite, Element, Internal, Reduction, Servo, Symbols, Term, symbols_of
 
 _LATER = {
@@ -37,7 +38,7 @@ _LATER = {
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
-        return getattr(import_module(f".{_LATER[name]}", __name__), name)
+        return told_name(import_module(f".{_LATER[name]}", __name__), name)
     raise AttributeError(f"jd.elements has no '{name}'; it has {', '.join(sorted([*__all__, *_LATER]))}")
 
 

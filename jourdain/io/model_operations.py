@@ -20,6 +20,7 @@ from typing import Any
 
 from ..errors import ModelError, nearest
 from ..model.model import Model
+from ..told import told
 from .expression_language import names_in
 from .model_document import TextEditor
 from .model_file import dumps_model, loads_model, write_whole
@@ -62,6 +63,7 @@ Objects = list[ObjectName]
 Names = list[str]
 
 
+@told
 class ModelDocument:
     """A model file whose objects may be listed, shown, created, modified and deleted.
 

@@ -3,7 +3,10 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
+from ..told import told_name as _told_name
 from .human import human  # at once: field and model have one name
+
+globals()["human"] = _told_name(_import_module(".human", __name__), "human")
 
 if TYPE_CHECKING:  # for editors and type checkers
     from .course import course_slider_crank
@@ -125,7 +128,7 @@ def __getattr__(name: str) -> object:
     if name not in _PLACE:
         # with the module itself Python's traceback proposes a near name
         raise AttributeError(f"module 'jourdain.library' has no attribute '{name}'", name=name, obj=_import_module(__name__))
-    found = globals()[name] = getattr(_import_module(f".{_PLACE[name]}", __name__), name)
+    found = globals()[name] = _told_name(_import_module(f".{_PLACE[name]}", __name__), name)
     return found
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import ModelError
 from ..symbolic.expr import ZERO, Expr, add
 from ..symbolic.vectors import IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Vector, steiner
+from ..told import told
 from .values import rotation as parse_rotation
 from .values import value, vector
 
@@ -23,6 +24,7 @@ def other_model(there: Model, here: Model) -> str:
     return f"another model named '{there.name}'" if there.name == here.name else f"the model '{there.name}', not to '{here.name}'"
 
 
+@told
 class Frame:
     """A point with axes fixed on a body: position and rotation relative to the body's frame."""
 
@@ -87,6 +89,7 @@ class MassGiven:
     axes: Any = None
 
 
+@told
 class Body:
     """A rigid body: mass, centre of mass and inertia in its own frame, with frames and shapes fixed on it."""
 

@@ -13,7 +13,7 @@ from ..symbolic.functions import sqrt
 from .bodies import Body, Frame
 from .joints import Joint, axis_pair
 from .sensors import Sensor
-from .values import unit_axis, value, values
+from .values import traced, unit_axis, value, values
 
 if TYPE_CHECKING:
     from .loads import LinkForce
@@ -128,6 +128,7 @@ class ConstraintMethods:
         elif mass is not None:
             raise ModelError(f"{what}: only a rod has a mass=; give the mass to a body")
         matter = _rod_inertia(what, data, mass, centre, inertia) if kind == "rod" else None
+        ignore = tuple(ignore)
         if convention != "jourdain" or ignore:
             _check_convention(what, kind, convention, ignore)
             options |= {"convention": convention} | ({"ignore": tuple(ignore)} if ignore else {})
@@ -206,7 +207,7 @@ class ConstraintMethods:
         self, name: str, frame: Body | Frame, curve: Callable[[Expr], Any], parameter: Joint, on: Body | Frame | None = None
     ) -> list[Equation]:
         """A point on a curve p(s) fixed on a body; the arc parameter s is the coordinate of an auxiliary joint."""
-        target = curve(parameter.position)
+        target = traced(curve, f"curve of '{name}'", parameter.position)
         s = self.sensor(f"{name}.sensor", frame, on)
         return [self.constraint(f"{name}.{c}", s.position[i] - target[i]) for i, c in enumerate("xyz") if target[i] is not None]
 
@@ -215,7 +216,7 @@ class ConstraintMethods:
     ) -> Equation:
         """A point on a surface f(x, y, z) = 0 fixed on a body (a cam, a road, a cavity)."""
         s = self.sensor(f"{name}.sensor", frame, on)
-        return self.constraint(name, surface(s.x, s.y, s.z))
+        return self.constraint(name, traced(surface, f"surface of '{name}'", s.x, s.y, s.z))
 
     def rope_length(self, link: LinkForce, length: Any) -> Equation:
         """Holds the length of a link constant (or a function of time)."""

@@ -90,9 +90,10 @@ class EnvironmentMethods:
         u, k, r, n = values(what, *given)
         if r.is_number and float(r) <= 0:
             raise ModelError(f"{what}: resistance {float(r):g} Ω must be positive")
-        if inductance == 0.0:
+        l = value(inductance, f"{what}: inductance", "H")
+        if l.is_zero:
             current = (u - k * n * joint.velocity) / r
         else:
             current = self.state(f"{label}.current", 0.0, unit="A")
-            self.rate(current, (u - r * current - k * n * joint.velocity) / value(inductance, f"{what}: inductance", "H"))
+            self.rate(current, (u - r * current - k * n * joint.velocity) / l)
         return self.force(joint, n * k * current, name=label)

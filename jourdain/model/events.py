@@ -84,5 +84,5 @@ class EventMethods:
             if held.name in switches:
                 raise ModelError(f"event '{name}': '{held.name}' is named twice in release= and engage=")
             switches[held.name] = holds
-        self.events[name] = ModelEvent(name, g, direction, terminal, new, switches)
+        self.events[name] = ModelEvent(name, g, direction, bool(terminal), new, switches)
         return self.events[name]

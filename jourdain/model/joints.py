@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import ModelError
 from ..symbolic.expr import ONE, ZERO, Expr, add, as_expr, constant, mul, symbol
 from ..symbolic.vectors import AXES, Vector
+from ..told import told
 from .bodies import Frame
 from .values import number, unit_axis, value
 
@@ -100,6 +101,7 @@ def law_units(unit: str) -> dict[str, str]:
     }  # fmt: skip
 
 
+@told
 @dataclass
 class Joint:
     """A joint between a frame on the parent and a frame on the child body."""

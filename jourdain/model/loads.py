@@ -223,7 +223,8 @@ class LoadMethods:
         ``law=jd.contact.rigid(restitution=e)`` joints do not pass their limits at all, in runs by ``method="moreau"``.
         """
         acting = {joint.name for load in self.loads.values() if load.kind == "stop" for joint in load.joints} | set(self.rigid_stops)
-        free = [j for j in (self.joints.values() if joints is None else joints) if j.limits != (None, None) and j.name not in acting]
+        chosen = self.joints.values() if joints is None else [self._joint(j, "stops") for j in joints]
+        free = [j for j in chosen if j.limits != (None, None) and j.name not in acting]
         free = [j for j in free if len(j.coordinates) == 1 and j.coordinates[0].motion is None]
         if law is not None:
             from .contact_laws import Rigid
@@ -326,8 +327,8 @@ class LoadMethods:
         """
         self._load_name(name, name)
         what = f"load '{name}'"
-        f = force(self.time) if callable(force) else force
-        n = torque(self.time) if callable(torque) else torque
+        f = traced(force, f"{what}: force", self.time) if callable(force) else force
+        n = traced(torque, f"{what}: torque", self.time) if callable(torque) else torque
         item = FrameLoad(
             name, self._frame(frame, what), vector(f, f"{what}: force", "N"), vector(n, f"{what}: torque", "N m"),
             None if axes is None else self._frame(axes, what), None if reaction is None else self._frame(reaction, what),
@@ -380,7 +381,7 @@ class LoadMethods:
             ("smoothing", smoothing, "m/s"),
         )  # fmt: skip
         s = self.sensor(f"{name}.sensor", frame)
-        level = value(height(s.x, s.y) if callable(height) else height, f"{what}: height", "m")
+        level = value(traced(height, f"{what}: height", s.x, s.y) if callable(height) else height, f"{what}: height", "m")
         v = s.velocity
         w = s.angular_velocity
         slip = v + w.cross(Vector(ZERO, ZERO, neg(r)))
@@ -411,6 +412,8 @@ class LoadMethods:
         what = f"callback '{name}'"
         if not callable(function):
             raise ModelError(f"{what}: {function!r} is not a function")
+        if isinstance(outputs, bool) or not isinstance(outputs, int) or outputs < 1:
+            raise ModelError(f"{what}: outputs = {outputs!r} is no number of outputs; give 1, 2, …")
         given = tuple(value(a, what) for a in arguments)
         names = (name,) if outputs == 1 else tuple(f"{name}.{i + 1}" for i in range(outputs))
         symbols = [self.input(n) for n in names]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from ..symbolic.expr import KINDS, Expr
-from .values import value
+from .values import traced, value
 
 if TYPE_CHECKING:
     from .loads import Input
@@ -72,7 +72,7 @@ class MemoryMethods:
             if item.symbol is memory:
                 what = f"update of memory '{item.name}'"
                 self._unlocked(what)
-                new = value(expression(memory) if callable(expression) else expression, what)
+                new = value(traced(expression, what, memory) if callable(expression) else expression, what)
                 if new.deps & KINDS["acceleration"]:
                     raise ModelError(
                         f"{what}: it speaks of accelerations, which depend on the memory itself; use positions, velocities and states"

@@ -13,7 +13,6 @@ from ..shown import Shown
 from ..symbolic.expr import KINDS, ZERO, Expr, symbol
 from ..symbolic.graph import free_symbols
 from ..symbolic.vectors import Vector
-from ..told import told
 from .bodies import Body, Frame, check_mass_properties, other_model, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
 from .contact_methods import ContactMethods
@@ -29,7 +28,7 @@ from .parameters import Parameters
 from .sensors import Sensor
 from .switches import SwitchMethods
 from .unknowns import Unknown, UnknownMethods
-from .values import colour_of, value, vector
+from .values import colour_of, traced, value, vector
 
 if TYPE_CHECKING:
     from ..structures.sections import Material
@@ -48,7 +47,6 @@ OTHER_WORDS = {
 }  # fmt: skip
 
 
-@told
 class Model(
     Shown, LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, ContactMethods, EventMethods, SwitchMethods, EnvironmentMethods, FlexibleMethods,
     InstrumentMethods, ControlMethods,
@@ -149,6 +147,10 @@ class Model(
         body.colour = colour_of(colour, color, f"body '{name}'")
         if mass is not None or inertia is not None:
             body.add_mass(0.0 if mass is None else mass, com, inertia, about)
+        elif not vector(com, f"body '{name}': com", "m").is_zero:
+            raise ModelError(
+                f"body '{name}': com= is where mass= is, which is not given; shapes with a density have their own centre of mass"
+            )
         for solid in [] if shape is None else (shape if isinstance(shape, (list, tuple)) else [shape]):
             body.shapes.append(solid)
             if getattr(solid, "density", None) is not None or mass is None:
@@ -256,7 +258,7 @@ class Model(
         """Prescribes a coordinate as a function of time, q = f(t); its rates are derived."""
         c = self._prescribable(joint, coordinate)
         what = f"drive of '{c.names[0]}'"
-        given = motion(self.time) if callable(motion) else motion
+        given = traced(motion, what, self.time) if callable(motion) else motion
         e = value(given, what, c.unit)
         if e.deps & ~(KINDS["parameter"] | KINDS["time"]):
             raise ModelError(f"{what}: {e} must depend on time and parameters alone; use m.gear(...) or m.constraint(...) to couple joints")

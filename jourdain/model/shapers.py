@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import InputError
 from ..symbolic.expr import Expr, as_expr, where
 from ..symbolic.tables import table
+from ..told import told
 from .values import number
 
 #: Shapers by name, with what they hold at zero.
@@ -23,6 +24,7 @@ SHAPERS = {
 }
 
 
+@told
 @dataclass(frozen=True)
 class InputShaper:
     """Impulses of given amplitudes, which sum to one, at times (s): ``shaper(command)`` is the shaped command Σ Aᵢ r(t − tᵢ)."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from ..symbolic.expr import KINDS, Expr
-from .values import number, value
+from .values import number, traced, value
 
 if TYPE_CHECKING:
     from .loads import Input
@@ -65,7 +65,7 @@ class UnknownMethods:
             if item.symbol is unknown:
                 what = f"equation of unknown '{item.name}'"
                 self._unlocked(what)
-                new = value(expression(unknown) if callable(expression) else expression, what)
+                new = value(traced(expression, what, unknown) if callable(expression) else expression, what)
                 if new.deps & KINDS["acceleration"]:
                     raise ModelError(
                         f"{what}: it speaks of accelerations, which depend on the unknown itself; use positions, velocities, states"

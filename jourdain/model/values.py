@@ -40,7 +40,7 @@ def value(given: Any, what: str, expects: str | None = None) -> Expr:
         return given  # type: ignore[no-any-return]
     try:
         return as_expr(_quantity(given, expects) if isinstance(given, str) else given)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if isinstance(given, (float, np.floating)):
             raise ModelError(f"{what}: {given} is not a finite number") from None
         from .units import DimensionError

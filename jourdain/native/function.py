@@ -476,7 +476,11 @@ def _real_array(value: Any, what: str, copy: bool = False) -> np.ndarray:
     if array.dtype.kind == "c":
         raise InputError(f"{what}: the values are complex; compiled functions take real numbers")
     if array.dtype.kind not in "fiub":
-        raise InputError(f"{what}: an array of numbers is needed, got {type(value).__name__} {str(value)[:40]}")
+        arrays = [n for n in ("q", "v") if hasattr(value, n)]
+        given = (
+            f"a {type(value).__name__}; its arrays are .{' and .'.join(arrays)}" if arrays else f"{type(value).__name__} {str(value)[:40]}"
+        )
+        raise InputError(f"{what}: an array of numbers is needed, got {given}")
     result = np.ascontiguousarray(array, dtype=float)
     return result.copy() if copy and result is value else result
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from jourdain.errors import InputError
 from jourdain.results.channel import Array, unknown
 from jourdain.shown import Shown
 
@@ -95,6 +96,8 @@ class EventTable(Shown, Sequence[Occurrence]):
             return EventTable(self._rows[key], self._known)
         try:
             return self._rows[key]
+        except TypeError:
+            raise InputError(f"events: {key!r} is neither a name nor a number; known are {', '.join(self._known) or 'none'}") from None
         except IndexError:
             raise IndexError(f"there is no event number {key}; {len(self)} happened") from None
 

@@ -24,6 +24,8 @@ from jourdain.results.metadata import plain
 from jourdain.shown import Shown, in_notebook
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas
     import xarray
     from matplotlib.figure import Figure
@@ -37,6 +39,15 @@ _AXES = {"x": 0, "y": 1, "z": 2}
 _COMPONENT = re.compile(r"(.+)\[(\d+(?:,\d+)*)\]")
 
 
+def _instant(given: Any) -> Any:
+    """Seconds from a text such as "500 ms"; all else as it is."""
+    if not isinstance(given, str):
+        return given
+    from jourdain.model.values import number
+
+    return number(given, f"the time {given!r} is not a number of seconds, nor a text with a unit", "s")
+
+
 class Names(tuple[str, ...]):
     """Channel names, sorted; call with glob patterns to filter: ``sol.names("crank.*")``."""
 
@@ -46,11 +57,19 @@ class Names(tuple[str, ...]):
         return [name for name in self if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
 
 
+class Final(dict[str, Any]):
+    """The last value of every channel, by name; a name that is not there is told as by the solution."""
+
+    def __missing__(self, name: str) -> Any:
+        raise unknown("channel", name, self)
+
+
 class Sample(Mapping[str, Array]):
     """Values of every channel at given times, interpolated when asked for: ``sol.at(0.3)["crank.angle"]``."""
 
     def __init__(self, solution: Solution, times: ArrayLike, side: Side) -> None:
         self._solution = solution
+        times = _instant(times)
         self._shape = np.shape(times)
         try:
             self.t = np.asarray(times, float)
@@ -351,7 +370,7 @@ class Solution(Shown):
     @property
     def final(self) -> dict[str, Any]:
         """The last value of every channel."""
-        return {name: self[name][-1] for name in self.names}
+        return Final({name: self[name][-1] for name in self.names})
 
     def final_state(self, index: int = -1) -> Any:
         """The state of the system at the end (or at another sample), to simulate from, draw or linearise about."""
@@ -422,17 +441,18 @@ class Solution(Shown):
         found.touching = self.touching  # contacts are looked up in the run itself
         return found
 
-    def between(self, t0: float, t1: float) -> Solution:
+    def between(self, t0: float | str, t1: float | str) -> Solution:
         """The part of the solution in t0 ≤ t ≤ t1 (s), with interpolated ends if these are no samples.
 
         At an event at t0 it begins after the event, at one at t1 it ends before it, so that parts add up to the whole; in the table of
         events it is one of the earlier part.
         """
-        if not t0 <= t1:
+        a, b = _instant(t0), _instant(t1)
+        if not a <= b:
             raise InputError(f"between({t0!r}, {t1!r}): the first time is not before the second; swap them")
-        found = self._rows_between(t0, t1)
-        first = t0 if t0 <= self.t[0] else math.nextafter(t0, math.inf)
-        found._events = lambda: self.events.between(first, t1)
+        found = self._rows_between(a, b)
+        first = a if a <= self.t[0] else math.nextafter(a, math.inf)
+        found._events = lambda: self.events.between(first, b)
         return found
 
     def _rows_between(self, t0: float, t1: float) -> Solution:
@@ -583,28 +603,28 @@ class Solution(Shown):
             return Inline(self.scene(plots, **own), height or Inline.height, **rest)
         return serve(self.scene(plots, **own), **rest)
 
-    def save_page(self, path: Any, plots: Any = (), **options: Any) -> None:
+    def save_page(self, path: str | Path, plots: Any = (), **options: Any) -> None:
         """Writes one self-contained page that shows the motion."""
         from jourdain.view import save_page
 
         own, rest = _scene_options(options)
         save_page(self.scene(plots, **own), path, **rest)
 
-    def save_picture(self, path: Any, t: float | None = None, **options: Any) -> None:
+    def save_picture(self, path: str | Path, t: float | None = None, **options: Any) -> None:
         """Writes a picture of the mechanism at a time (the end by default)."""
         from jourdain.view import save_picture
 
         own, rest = _scene_options(options)
         save_picture(self.scene(**own), path, t=float(self.t[-1]) if t is None else t, **rest)
 
-    def save_movie(self, path: Any, **options: Any) -> None:
+    def save_movie(self, path: str | Path, **options: Any) -> None:
         """Writes a movie (.mp4 or .gif)."""
         from jourdain.view import save_movie
 
         own, rest = _scene_options(options)
         save_movie(self.scene(**own), path, **rest)
 
-    def save_vtu(self, path: Any, body: str, times: Any = None) -> Any:
+    def save_vtu(self, path: str | Path, body: str, times: Any = None) -> Any:
         """Writes a flexible body's motion for ParaView: ``path.pvd`` and a .vtu for each instant; see :func:`jourdain.view.vtu.save_vtu`."""
         from jourdain.view.vtu import save_vtu
 

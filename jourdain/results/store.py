@@ -30,6 +30,7 @@ from jourdain.results.run_writer import RunWriter, as_json, now, unpacked
 from jourdain.results.solution import Names, Solution
 from jourdain.results.store_file import SEALED, DamagedRow, connected, intact, prepare, row_digest, seal, told
 from jourdain.shown import Shown
+from jourdain.told import told as told_calls
 
 _RUNS = """SELECT runs.*, designs.*
 FROM runs JOIN designs ON designs.id = runs.design JOIN models ON models.hash = designs.model"""
@@ -75,6 +76,7 @@ class Comparison(Shown):
 Runs = list[RunRecord]
 
 
+@told_calls
 class Store:
     """One database file of models, designs, runs and results.
 

@@ -6,6 +6,8 @@ A name loads its module when it is first used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ..told import told_name
+
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from .beams import beam, cable, framework
     from .field import MassField
@@ -42,7 +44,7 @@ _LATER = {
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
-        return getattr(import_module(f".{_LATER[name]}", __name__), name)
+        return told_name(import_module(f".{_LATER[name]}", __name__), name)
     raise AttributeError(f"jd.structures has no '{name}'; it has {', '.join(sorted(_LATER))}")
 
 

@@ -51,7 +51,7 @@ class Configuration:
 
         A quaternion is one value: where an entry of it is given, the others are those of no rotation.
         """
-        q = self.neutral() if base is None else self._array(base, self.nq, "q").copy()
+        q = self.neutral() if base is None else self.array(base, self.nq, "q").copy()
         if not values and base is None:
             return q
         named: dict[int, tuple[str, Any]] = {}
@@ -68,7 +68,7 @@ class Configuration:
 
     def pack_velocities(self, values: Mapping[str, Any], base: np.ndarray | None = None) -> np.ndarray:
         """v from named values; a coordinate's own name is accepted for its rate."""
-        v = np.zeros(self.nv) if base is None else self._array(base, self.nv, "v").copy()
+        v = np.zeros(self.nv) if base is None else self.array(base, self.nv, "v").copy()
         if not values:
             return v
         own = {c.names[0]: c.velocity_names[0] for c in self.coordinates if not c.is_quaternion}
@@ -79,8 +79,12 @@ class Configuration:
         return v
 
     @staticmethod
-    def _array(given: Any, size: int, name: str) -> np.ndarray:
-        array = np.asarray(given, dtype=float)
+    def array(given: Any, size: int, name: str) -> np.ndarray:
+        """Numbers with so many entries in the last dimension."""
+        try:
+            array = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"{name} must hold {size} numbers, got {type(given).__name__} {str(given)[:40]}") from None
         if array.ndim == 0 or array.shape[-1] != size:
             raise InputError(f"{name} must have {size} entries in its last dimension, got shape {array.shape}")
         return array
@@ -119,7 +123,7 @@ class Configuration:
 
     def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """q̇ = N(q) v."""
-        q, v = self._array(q, self.nq, "q"), self._array(v, self.nv, "v")
+        q, v = self.array(q, self.nq, "q"), self.array(v, self.nv, "v")
         out = np.zeros(np.broadcast_shapes(q.shape[:-1], v.shape[:-1]) + (self.nq,))
         out[..., self._scalar_q] = v[..., self._scalar_v]
         for i, j in self.quaternions:
@@ -130,7 +134,7 @@ class Configuration:
 
     def integrate(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
         """The configuration reached from q by the displacement dv (rotation vectors for quaternions)."""
-        q, dv = self._array(q, self.nq, "q"), self._array(dv, self.nv, "dv")
+        q, dv = self.array(q, self.nq, "q"), self.array(dv, self.nv, "dv")
         out = np.array(np.broadcast_to(q, np.broadcast_shapes(q.shape[:-1], dv.shape[:-1]) + (self.nq,)))
         out[..., self._scalar_q] += dv[..., self._scalar_v]
         for i, j in self.quaternions:
@@ -139,7 +143,7 @@ class Configuration:
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """The displacement from q0 to q1: integrate(q0, difference(q0, q1)) = q1."""
-        q0, q1 = self._array(q0, self.nq, "q0"), self._array(q1, self.nq, "q1")
+        q0, q1 = self.array(q0, self.nq, "q0"), self.array(q1, self.nq, "q1")
         out = np.zeros(np.broadcast_shapes(q0.shape[:-1], q1.shape[:-1]) + (self.nv,))
         out[..., self._scalar_v] = q1[..., self._scalar_q] - q0[..., self._scalar_q]
         for i, j in self.quaternions:
@@ -153,7 +157,7 @@ class Configuration:
 
     def normalise(self, q: np.ndarray) -> np.ndarray:
         """q with quaternions of unit length."""
-        q = self._array(q, self.nq, "q").copy()
+        q = self.array(q, self.nq, "q").copy()
         if not self.quaternions:
             return q
         at = np.array([i for i, _ in self.quaternions])[:, None] + np.arange(4)

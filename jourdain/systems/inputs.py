@@ -15,6 +15,7 @@ from ..solvers.ode.events import Event, Samples
 from ..symbolic.expr import Expr, as_expr
 from ..symbolic.graph import evaluate
 from ..symbolic.tables import table
+from ..told import told
 from .callbacks import CallbackError, called, named
 from .readings import Reading
 from .state import State
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 StateOf = Callable[[float, np.ndarray], State]
 
 
+@told
 @dataclass(frozen=True)
 class Controller:
     """A discrete-time controller: every ``period`` seconds ``law(state)`` gives the input's new value, held in between.

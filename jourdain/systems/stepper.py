@@ -16,6 +16,7 @@ from ..solvers.ode.drive import explain
 from ..solvers.ode.integrate import prepare
 from ..solvers.ode.march import march
 from ..solvers.ode.trajectory import Checkpoint, Statistics, Trajectory
+from ..told import told
 from .energy_balance import BOOKS
 from .solution import solution_of
 from .state import State, split_state
@@ -377,6 +378,7 @@ def _prepared(*arguments: Any, progress: bool, **options: Any) -> Any:
     return prepare(*arguments, **options)
 
 
+@told
 class Stepper:
     """A system in motion, step by step, as :meth:`.System.stepper` makes it.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 from ..errors import InputError, nearest
 from ..model.contact_methods import refuse_contacts
 from ..shown import in_notebook
-from ..told import of_the_call
+from ..told import FAILURES, of_the_call, unfit
 from .compiled import Compiled
 
 if TYPE_CHECKING:
@@ -69,12 +69,11 @@ def verb(method: Callable[P, R]) -> Callable[P, R]:
             refuse_contacts(args[0].model, method.__name__)  # type: ignore[attr-defined]
         try:
             return method(*args, **given)
-        except TypeError as error:
-            if not of_the_call(error):
-                raise
-            what = str(error).partition("() ")[2]
-            raise InputError(f"{method.__name__} '{args[0].model.name}': it is {what}; there are {', '.join(known[1:])}") from None  # type: ignore[attr-defined]
+        except FAILURES as error:
+            _tell(method, error, args, given)
+            raise
 
+    asked.__told__ = True  # type: ignore[attr-defined]
     return asked
 
 
@@ -92,12 +91,25 @@ def motion(method: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(method)
     def asked(*args: P.args, **given: P.kwargs) -> R:
-        if not given:
-            return analysis()(*args)
-        _check_options(name, args[0], given, known)
-        return analysis()(*args, **{n: x for n, x in given.items() if x is not None or n not in options})
+        if given:
+            _check_options(name, args[0], given, known)
+        try:
+            if not given:
+                return analysis()(*args)
+            return analysis()(*args, **{n: x for n, x in given.items() if x is not None or n not in options})
+        except FAILURES as error:
+            _tell(method, error, args, given)
+            raise
 
+    asked.__told__ = True  # type: ignore[attr-defined]
     return asked
+
+
+def _tell(method: Callable[..., Any], error: Exception, args: tuple[Any, ...], given: Mapping[str, Any]) -> None:
+    """Raises in words what does not fit in a call that has failed, if it is the call."""
+    text = unfit(method, method.__name__, error, args, given, 1)
+    if text is not None:
+        raise InputError(f"{method.__name__} '{args[0].model.name}': {text}") from (None if of_the_call(error) else error)
 
 
 #: Options by the words of other programs.

@@ -17,6 +17,7 @@ from ...model.values import number
 from ...symbolic.derivatives import gradient as slopes_of
 from ...symbolic.expr import Expr, symbol
 from ...symbolic.graph import evaluate, free_symbols
+from ...told import told
 
 if TYPE_CHECKING:
     from ..criteria import Criterion
@@ -132,6 +133,7 @@ class Linked(Studied):
         return replace(g, matrix=matrix, variables={n: x for n, x in g.variables.items() if n in wrt})
 
 
+@told
 class Scenarios(Studied):
     """An analysis in several scenarios: ``jd.Scenarios(ride, {"empty": {"load": 0}, "full": {"load": "400 kg", "tyre": "-10 %"}})``.
 

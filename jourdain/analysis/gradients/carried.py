@@ -23,14 +23,14 @@ NOT_WALKED = ("prescribed", "contact events", "moreau")
 def differentiable(plan: Analysis, system: System, solution: Solution, values: Mapping[str, float]) -> Differentiable:
     """The run that gave a solution, or a refusal that names what is not carried."""
     name, kind, method = system.model.name, solution.metadata["run"], solution.metadata["method"]
-    model = system.model
+    model, runs = system.model, f"{kind if system.formulation in kind else f'{system.formulation} {kind}'} runs"
 
     def refuse(what: str, remedy: str) -> NotCarried:
         return NotCarried(f"gradient of '{name}': {what}; {remedy}")
 
     others = "use method='differences'"
     if kind in NOT_WALKED or model.switches or not hasattr(system.reference, "parameter_vector"):
-        told = f"joints that let go ('{next(iter(model.switches))}')" if model.switches else f"{system.formulation} {kind} runs"
+        told = f"joints that let go ('{next(iter(model.switches))}')" if model.switches else runs
         raise refuse(f"{told} are not carried yet", others)
     if model.callbacks:
         raise refuse(
@@ -56,16 +56,10 @@ def differentiable(plan: Analysis, system: System, solution: Solution, values: M
     tree = system.reference
     constrained = bool(tree.equations_of_motion.rows or tree.configuration.quaternions)
     if inputs.controllers and (constrained or not own or model.memories):
-        what = (
-            "loops, constraints or quaternions"
-            if constrained
-            else "memories"
-            if model.memories
-            else f"{system.formulation} {kind} runs by '{method}'"
-        )
+        what = "loops, constraints or quaternions" if constrained else "memories" if model.memories else f"{runs} by '{method}'"
         raise refuse(f"the controller of '{next(iter(inputs.controllers))}' together with {what} is not carried yet", others)
     if model.memories and (constrained or not own):
-        what = "of a model with loops, constraints or quaternions" if constrained else f"in {system.formulation} {kind} runs by '{method}'"
+        what = "of a model with loops, constraints or quaternions" if constrained else f"in {runs} by '{method}'"
         raise refuse(f"memory '{next(iter(model.memories))}' {what} is not carried yet", others)
     kind_of_run = Constrained if constrained else Differentiable
     return kind_of_run(tree, inputs, carrier, start, own)

@@ -15,6 +15,7 @@ from ...elements.element import Element
 from ...elements.schemes import Scheme, scheme
 from ...errors import InputError, ModelError
 from ...results.solution import Solution
+from ...told import told
 from ..run import SimulationError
 from .instant import Equations
 from .program import Handle, Instance, Program
@@ -35,6 +36,7 @@ REDUCTIONS = ("none", "projection", "bodies", "joints")
 MOST_VARIANTS = 64
 
 
+@told
 class AssembledSystem:
     """A mechanical system put together from coordinates and elements.
 

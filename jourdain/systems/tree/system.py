@@ -232,9 +232,12 @@ class TreeSystem(System):
         """v̇ under generalised forces τ besides all loads, with all loops: M v̇ = τ + loads − c + Jᵀλ, J v̇ = g."""
         if not self.constraints and not self._loaded:
             return self.tree_accelerations(q, v, tau, t, out)
-        q, v, tau = (np.asarray(x, dtype=float) for x in (q, v, tau))
+        z = self.state().z if z is None else z
+        tau = np.full(self.nv, tau) if isinstance(tau, int | float) else tau
+        given = (("q", q, self.nq), ("v", v, self.nv), ("tau", tau, self.nv), ("z", z, self.nz))
+        q, v, tau, z = (self.configuration.array(x, size, f"forward_dynamics '{self.model.name}': {n}") for n, x, size in given)
         shape = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
-        parts = (q, v, np.asarray(self.state().z if z is None else z, dtype=float))
+        parts = (q, v, z)
         x = np.concatenate([np.broadcast_to(a, (*shape, a.shape[-1])) for a in parts], axis=-1).reshape(-1, self.nq + self.nv + self.nz)
         clock, u = np.full(len(x), float(t)), np.tile(self.input_values(inputs), (len(x), 1))
         if self.model.unknowns:
@@ -247,6 +250,8 @@ class TreeSystem(System):
         found = a.reshape(*shape, self.nv)
         if out is None:
             return found
+        if not isinstance(out, np.ndarray) or out.shape != found.shape:
+            raise InputError(f"forward_dynamics '{self.model.name}': out must be an array of the shape {found.shape}")
         out[...] = found
         return np.asarray(out)
 
@@ -258,7 +263,6 @@ class TreeSystem(System):
     def energy(self, q: Any, v: Any, t: float = 0.0) -> np.ndarray:
         """Kinetic and potential energy (gravity and springs), J."""
         f = self.function("energy")
-        q, v = np.asarray(q, dtype=float), np.asarray(v, dtype=float)
         return f(np.array([t]), q, v, *(np.zeros(n) for _, n in list(f.signature.inputs)[3:]))  # type: ignore[no-any-return]
 
     # -- states ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,242 @@
+"""The public interface with wrong arguments: what does not fit is told in words, and no bare error comes out of the package's depths."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jourdain as jd
+from jourdain.cli import main
+from jourdain.told import is_told
+
+
+class Odd:
+    """Something that is no argument of anything."""
+
+
+#: Values that hardly fit anywhere.
+WRONG: dict[str, Any] = {
+    "none": None, "odd": Odd(), "text": "nonsense", "not a number": float("nan"), "pair": (1, 2), "dictionary": {"nope": 1.0}, "names": ["nope"],
+    "function": lambda: 0, "array": np.zeros((2, 3)),
+}  # fmt: skip
+#: Methods of models that read, write or need more than an arm has.
+OTHERS = {
+    "adopt_switches", "check", "compile", "contact", "describe", "flexible_body", "include", "mass_faults", "phase", "piezo_patch", "released_at_start",
+    "save", "shapes",
+}  # fmt: skip
+
+
+def arm() -> jd.Model:
+    m = jd.Model("arm")
+    a, b, c = (m.body(n, mass=1.0, inertia=(0.1, 0.1, 0.1)) for n in "abc")
+    hip = m.revolute("hip", m.ground, a, axis="y", limits=(-1, 1))
+    m.prismatic("slide", a, b, axis="x")
+    m.revolute("wrist", b, c, axis="y")
+    a.frame("tip", (1, 0, 0))
+    m.parameter("l", 0.5, unit="m")
+    m.force(hip, m.input("u", 0.0, "N m"))
+    z = m.state("z")
+    m.rate(z, -z)
+    m.memory("worn", update=lambda x: x)
+    m.unknown("current", equation=lambda i: i - 1.0)
+    m.output("angle", hip.position)
+    return m
+
+
+def right(m: jd.Model, method: str, name: str) -> Any:
+    """An argument that fits, by the name of its parameter."""
+    hip, slide = m.joints["hip"], m.joints["slide"]
+    if name == "child":
+        return m.body("fresh", mass=1.0, inertia=(1, 1, 1))
+    if name in ("link", "held"):
+        spring = m.spring("spring", m.bodies["a"], m.bodies["c"].at(1, 1, 1), stiffness=1.0, length=1.0)
+        return spring if name == "link" else m.close("closing", m.bodies["c"], m.ground)
+    of_one = {
+        "bushing": {"stiffness": (1.0,) * 6}, "gear": {"a": hip, "b": slide}, "rate": {"state": m.states["z"].symbol}, "callback": {"function": lambda x: x},
+        "update": {"memory": m.inputs["worn"].symbol}, "equation": {"unknown": m.inputs["current"].symbol}, "joint": {"kind": "revolute"},
+        "point_on_curve": {"parameter": slide},
+    }  # fmt: skip
+    of_all = {
+        "name": "new", "frame": m.bodies["a"].at(1, 0, 0), "body": m.bodies["a"], "a": m.bodies["a"], "b": m.bodies["b"], "parent": m.bodies["c"],
+        "joint": hip, "pinion": hip, "angle": hip, "rack": slide, "displacement": slide, "path": "a.tip", "arguments": [hip.position], "sequence": ["Rx"],
+        "motion": lambda t: t, "law": lambda x, v, t: -x, "curve": lambda s: (s, 0, 0), "surface": lambda x, y, z: z,
+        "expression": hip.position, "guard": hip.position, "signal": hip.position,
+    }  # fmt: skip
+    return of_one.get(method, {}).get(name, of_all.get(name, 1.0))
+
+
+def bare(call: Callable[[], Any]) -> str | None:
+    """The error of a call that is not one of the package's, and where it comes from."""
+    try:
+        call()
+    except jd.JourdainError:
+        return None
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        return f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno}: {error}"
+    return None
+
+
+def called(owner: Any, name: str, wrong: str, value: Any, fitting: Callable[[str], Any]) -> Any:
+    """A method called with what it needs, and one argument wrong."""
+    args: list[Any] = []
+    given: dict[str, Any] = {}
+    for p in inspect.signature(getattr(owner, name)).parameters.values():
+        if p.kind is p.VAR_POSITIONAL:
+            args += [value] if p.name == wrong else [fitting("frame"), fitting("b")]
+        elif p.name == wrong or (p.default is p.empty and p.kind is not p.VAR_KEYWORD):
+            argument = value if p.name == wrong else fitting(p.name)
+            if p.kind is p.KEYWORD_ONLY or p.default is not p.empty:
+                given[p.name] = argument
+            else:
+                args.append(argument)
+    return getattr(owner, name)(*args, **given)
+
+
+def faults_of(make: Callable[[], Any], name: str, fitting: Callable[[Any, str], Any]) -> list[str]:
+    """Bare errors of a method of what is made anew for each call."""
+    found = []
+    for p in inspect.signature(getattr(make(), name)).parameters.values():
+        for label, value in WRONG.items() if p.kind not in (p.VAR_KEYWORD, p.POSITIONAL_ONLY) else ():
+            owner = make()
+            fault = bare(lambda o=owner, p=p, v=value: called(o, name, p.name, v, lambda n: fitting(o, n)))  # type: ignore[misc]
+            found += [] if fault is None else [f"{name}({p.name}={label}): {fault}"]
+    return found
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in dir(jd.Model) if not n.startswith("_") and inspect.isfunction(getattr(jd.Model, n)) and n not in OTHERS]
+)
+def test_models(name: str) -> None:
+    fits = arm()
+    if name not in ("encoder", "material", "release", "rope"):  # these need more than their arguments without defaults
+        called(fits, name, "", None, lambda n: right(fits, name, n))
+    found = faults_of(arm, name, lambda m, n: right(m, name, n))
+    assert not found, "\n".join(found)
+
+
+#: Verbs that take their time, or are those of others.
+SLOW = {
+    "copy", "evaluation", "excitation", "explore", "identify", "identify_inertia", "optimal_control", "periodic", "places", "run", "stream", "sweep",
+    "time_per_evaluation", "to_casadi", "symbolic_linearization", "linearize", "operations", "equations_of_motion",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def swing() -> tuple[jd.System, jd.Solution]:
+    m = jd.Model("swing")
+    bob = m.body("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+    hinge = m.revolute("hinge", m.ground, bob, axis="y")
+    m.force(hinge, m.input("u", 0.0, "N m"))
+    m.parameter("l", 0.5)
+    bob.frame("tip", (0, 0, -1))
+    m.output("angle", hinge.position)
+    s = m.compile()
+    return s, s.simulate({"hinge": 0.1}, t=0.1)
+
+
+def fitting(swing: tuple[jd.System, jd.Solution], name: str) -> Any:
+    q = np.zeros(1)
+    return {
+        "q": q, "v": q, "a": q, "tau": q, "x0": {"hinge": 0.1}, "t": 0.1, "motion": {"hinge": lambda t: 0.1 * t}, "times": [0, 0.1], "parameter": "l",
+        "values": [0.4, 0.5], "span": (0.4, 0.6), "input": "u", "output": "angle", "frequencies": [1, 2], "targets": {"bob.tip": (0, 0, -1)},
+        "fixed": {"hinge": 0.1}, "name": "mass_matrix", "step": 0.01, "run": swing[1], "body": "bob", "solution": swing[1], "other": swing[1],
+        "state": swing[0].state({"hinge": 0.1}), "t0": 0.0, "t1": 0.05, "Q": {"hinge.angle": 1.0}, "R": {"u": 1.0},
+    }.get(name, "hinge.angle")  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("of", ["system", "solution", "state", "linear system", "modes"])
+def test_what_users_hold(of: str, swing: tuple[jd.System, jd.Solution], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    s, sol = swing
+    held = {"system": lambda: s, "solution": lambda: sol, "state": s.state, "linear system": s.linearise, "modes": s.modal}[of]()
+    names = [n for n in dir(type(held)) if not n.startswith("_") and inspect.isfunction(getattr(type(held), n)) and n not in SLOW]
+    pictures = ("view", "plot", "scene", "save", "save_page", "save_picture", "save_movie", "save_vtu")
+    found = [fault for n in names if n not in pictures for fault in faults_of(lambda: held, n, lambda _, name: fitting(swing, name))]
+    assert not found, "\n".join(found)
+
+
+PUBLIC = [
+    (module, name)
+    for module, names in (
+        (jd, [n for n in jd.__all__ if n not in ("evaluate", "symbol", "symbols", "table")]), (jd.library, jd.library.__all__),
+        (jd.structures, jd.structures.__all__), (jd.contact, jd.contact.__all__), (jd.criteria, jd.criteria.__all__),
+    )
+    for name in names
+]  # fmt: skip
+
+
+def test_every_public_function_tells_what_does_not_fit() -> None:
+    """An argument of no parameter is named with how the function is called; and what is told can be pickled, as studies do."""
+    checked = 0
+    for module, name in PUBLIC:
+        f = getattr(module, name)
+        target = f.__init__ if inspect.isclass(f) else f
+        if not inspect.isfunction(target) or target.__module__.startswith("jourdain.symbolic") or not is_told(target):
+            assert inspect.ismodule(f) or not callable(f) or name in ("Expr",) or f.__module__.startswith("jourdain.symbolic") or (
+                inspect.isclass(f) and (issubclass(f, BaseException) or f.__init__ is object.__init__)
+            ), name  # fmt: skip
+            continue
+        if not any(p.kind is p.VAR_KEYWORD for p in inspect.signature(f).parameters.values()):
+            with pytest.raises(jd.JourdainError, match=rf"{f.__name__}\(\) .*'no_such_thing'.*; it is called {f.__name__}\("):
+                f(no_such_thing=1)
+            checked += 1
+        assert pickle.loads(pickle.dumps(f)) is f
+    assert checked > 150
+
+
+CALLS: dict[str, tuple[Callable[[jd.System, jd.Solution], Any], str]] = {
+    "a box of two lengths": (lambda s, sol: jd.box(1, 2), r"box\(\) missing 1 required positional argument: 'lz'; it is called box\(lx, ly, lz, density="),  # type: ignore[call-arg]
+    "a model's unknown argument": (lambda s, sol: jd.library.pendulum(lenght=1), r"'lenght'; did you mean 'length'\?; it is called pendulum\(mass=, length="),  # type: ignore[call-arg]
+    "a stepper of nothing": (lambda s, sol: s.stepper(), r"stepper 'swing': stepper\(\) missing 2 required positional arguments: 'x0' and 'step'"),  # type: ignore[call-arg]
+    "no such channel at the end": (lambda s, sol: sol.final["xyzzy"], "channel 'xyzzy' is not in the solution; known are"),
+    "a near channel at the end": (lambda s, sol: sol.final["hinge.angel"], "did you mean 'hinge.angle'"),
+    "a centre without a mass": (lambda s, sol: jd.Model("m").body("b", com=(0, 0, 1)), "body 'b': com= is where mass= is, which is not given"),
+    "a state for q": (lambda s, sol: s.mass_matrix(s.state()), r"input 'q': an array of numbers is needed, got a State; its arrays are \.q and \.v"),
+    "a rate for a guess": (lambda s, sol: s.assemble(guess={"hinge.angle_rate": 1.0}), r"'hinge.angle_rate' is a velocity, and a position is asked for here; give it among velocities="),
+    "one stiffness of a bushing": (lambda s, sol: jd.Model("m").bushing("b", jd.Model("m").ground, jd.Model("m").ground, 1.0), r"bushing\(\): stiffness = 1.0 is no list"),  # type: ignore[arg-type]
+    "a joint's name": (lambda s, sol: s.model.stop("hinge"), r"stop\(\): joint = 'hinge' is no Joint; it is called stop\(joint, lower="),  # type: ignore[arg-type]
+    "time of another kind": (lambda s, sol: sol.between("1 kg", "2 s"), "'kg' is a unit of mass, 's' of time"),
+    "an odd event": (lambda s, sol: sol.events[None], "events: None is neither a name nor a number"),  # type: ignore[call-overload]
+    "names for sets": (lambda s, sol: s.sweep({}, 1.0, parameters=["l"]), r"parameters are lists by name, or sets \{name: value\} in a list; 'l' is none"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_words(case: str, swing: tuple[jd.System, jd.Solution]) -> None:
+    call, message = CALLS[case]
+    with pytest.raises(jd.JourdainError, match=message):
+        call(*swing)
+
+
+def test_times_with_units(swing: tuple[jd.System, jd.Solution]) -> None:
+    sol = swing[1]
+    assert sol.at("50 ms")["hinge.angle"] == sol.at(0.05)["hinge.angle"]
+    assert np.array_equal(sol.between("20 ms", "50 ms").t, sol.between(0.02, 0.05).t)
+
+
+def test_a_missing_result_is_told_as_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["view", "missing.npz"]) != 0
+    assert "there is no file 'missing.npz'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("formulation", ["cartesian", "natural", "semi-recursive"])
+def test_refused_gradients_name_runs_once(formulation: str) -> None:
+    m = jd.Model("crush", gravity=(0, 0, 0))
+    slide = m.prismatic("slide", m.ground, m.body("car", mass=2.0), axis="x")
+    crush = m.memory("crush", update=lambda crush: jd.maximum(crush, slide.position))
+    m.force(slide, -m.parameter("k", 10.0) * (slide.position + crush))
+    run = jd.Analysis(m.compile(formulation=formulation), "simulate", {"slide.displacement_rate": 1.0}, t=0.1)
+    with warnings.catch_warnings(), pytest.raises(jd.JourdainError) as found:
+        warnings.simplefilter("ignore")
+        run.gradient({"x": jd.criteria.final("slide.displacement")}, ["k"])
+    assert str(found.value).count(formulation) == 1
