@@ -229,25 +229,27 @@ class Simulated:
             if t < self.t[-1]:
                 raise self._apart(names, t)
         self.pieces.append(Piece(first, len(self.t) - 1, last))
-        self._look_at_jumps()
         self.span = float(self.t[0]), float(self.t[-1])
         self._place_points()
+        self._look_at_jumps()
 
     def _look_at_jumps(self) -> None:
-        """Refuses jumps after which the run has closed constraints again: what that does to other states than this one is not carried."""
+        """Impulses by which the run has closed constraints again after jumps; jumps of coordinates that open loops are refused."""
         if not self.run.eq.rows or not self.wrt:
             return
-        for piece in self.pieces:
+        nq, nv = self.system.nq, self.system.nv
+        for i, piece in enumerate(self.pieces):
             f = self.run.jump(piece.event, self.symbols) if piece.event is not None and piece.goes_on else None
             if f is None:
                 continue
             after = self.x[piece.last + 1]
-            gap = np.abs(f.value(self.t[piece.last : piece.last + 1], self.x[piece.last], self.run.u[: len(self.run.eq.u)]) - after)
-            if gap.max() > CLOSED * max(1.0, float(np.abs(after).max())):
+            gap = after - f.value(self.t[piece.last : piece.last + 1], self.x[piece.last], self.run.u[: len(self.run.eq.u)])
+            if np.abs(gap[:nq]).max() > CLOSED * max(1.0, float(np.abs(after).max())):
                 raise NotCarried(
-                    f"gradient of '{self.system.model.name}': the jump of event '{piece.event}' leaves the constraints, which the run closes again by an impulse; that "
-                    "is not carried: let the jump set all velocities as the constraints demand, or use method='differences'"
+                    f"gradient of '{self.system.model.name}': the jump of event '{piece.event}' sets coordinates so that loops are open, which the run closes again; that "
+                    "is not carried: let the jump set all coordinates as the loops demand, or use method='differences'"
                 )
+            self.walks.impulses[i] = gap[nq : nq + nv]
 
     def _apart(self, names: Sequence[str], t: float) -> NotCarried:
         told = f"events of one instant cannot be told apart ({', '.join(names) or 'a restart without one'} at t = {t:.9g} s)"

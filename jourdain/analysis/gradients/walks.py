@@ -119,6 +119,7 @@ class Walks:
         self.first, self.last = np.array([p.first for p in pieces]), np.array([p.last for p in pieces])
         self.margin, self.renews = np.zeros(n), np.zeros(n, np.int64)
         self.guard, self.jump = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        self.impulses = np.zeros((n, max(1, self.field.nv)))
         self._used = []
         for i, piece in enumerate(pieces):
             self.renews[i] = piece.event is None
@@ -145,7 +146,7 @@ class Walks:
         self._zeros(leg, "total", max(1, leg.integrands.count))
         self._zeros(leg, "point_y", len(self.points.t), max(1, leg.values.count))
         self._zeros(path, "dtimes", len(self.pieces), 1)
-        path.guard, path.jump = self.guard, self.jump
+        path.guard, path.jump, path.impulses = self.guard, self.jump, self.impulses
         leg.groups = leg.criteria = 0
 
     def begin_forwards(self, directions: int) -> Path:
@@ -168,7 +169,7 @@ class Walks:
         self._zeros(path, "de", groups * lanes, max(1, len(self.slopes)))
         self._zeros(path, "speed", len(self.pieces))
         self._zeros(path, "scale", len(self.pieces))
-        path.guard, path.jump = self.guard, self.jump
+        path.guard, path.jump, path.impulses = self.guard, self.jump, self.impulses
         return path
 
     def begin_back(self, criteria: int) -> Path:
@@ -188,7 +189,7 @@ class Walks:
         self._zeros(path, "ebar", r, max(1, len(self.slopes)))
         self._zeros(path, "speed", len(self.pieces))
         self._zeros(path, "scale", len(self.pieces))
-        path.guard, path.jump = self.guard, self.jump
+        path.guard, path.jump, path.impulses = self.guard, self.jump, self.impulses
         return path
 
     # -- events ---------------------------------------------------------------------------------------------------

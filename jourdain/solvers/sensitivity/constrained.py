@@ -48,6 +48,9 @@ class Linkage(Record):
     lanes: int
     #: Where rates at the point stand, if they are known.
     known: Integers
+    #: v′ − v of an impulse M(v′ − v) = JᵀΛ in the projection; what changes of M and J do to it.
+    impulse: Floats
+    struck: Floats
     y: Floats  # changes, or weights, of (r, e, q̇, ż) or of (h, w)
     row: Floats  # of one direction
     change: Floats
@@ -343,6 +346,76 @@ def _pull_closure(s: Linkage, slots: Any, cbar: Any) -> int:
     return status
 
 
+@jit
+def _strikes(s: Linkage, m: int) -> bool:
+    """Whether the projection has an impulse of finite size; then it is the acceleration, and Λ the multipliers, of the equations of motion."""
+    n = s.system.elimination.plan.nv
+    most = 0.0
+    for i in range(n):
+        most = max(most, abs(s.impulse[i]))
+        s.right[i] = 0.0
+    if most == 0.0:
+        return False
+    rank = factor_rows(s, m)
+    for i in range(n):
+        s.a[i] = s.impulse[i]
+    excess(s, s.a, s.right, 1.0, s.mu)
+    balanced(s, rank, m, s.mu, s.lam)
+    return True
+
+
+@jit
+def _still(s: Linkage) -> None:
+    """Neither accelerations nor multipliers: what the equations of motion have besides them."""
+    for i in range(s.a.size):
+        s.a[i] = 0.0
+    for i in range(s.lam.size):
+        s.lam[i] = 0.0
+
+
+@jit
+def _push_struck(s: Linkage, slots: Any, m: int) -> int:
+    """(dM)(v′ − v) − (dJ)ᵀΛ in all directions of ``change``: the equations of motion are affine in accelerations and multipliers."""
+    count, args = s.system.elimination.plan.nv * s.lanes, s.motion_push.args
+    if not _strikes(s, m):
+        for i in range(count):
+            s.struck[i] = 0.0
+        return 0
+    place(args, slots[0], slots[1], s)
+    args[5], args[6], args[7] = at(s.change), slots[4], at(s.y)
+    status = call(s.motion_push.function, args)
+    for i in range(count):
+        s.struck[i] = s.y[i]
+    _still(s)
+    if status == 0:
+        status = call(s.motion_push.function, args)
+    for i in range(count):
+        s.struck[i] -= s.y[i]
+    return status
+
+
+@jit
+def _pull_struck(s: Linkage, slots: Any, m: int, cbar: Any) -> int:
+    """Adds −μᵀ((dM)(v′ − v) − (dJ)ᵀΛ) for the weights −μ of the balance in ``y``."""
+    args, plan = s.motion_pull.args, s.system.elimination.plan
+    if not _strikes(s, m):
+        return 0
+    place(args, slots[0], slots[1], s)
+    args[5], args[6], args[7] = at(s.y), at(s.bar), at(s.cbar)
+    status, sign = call(s.motion_pull.function, args), 1.0
+    for _ in range(2):
+        for i in range(1 + plan.nq + plan.nv + plan.nz):
+            s.change[i] += sign * s.bar[i]
+        for i in range(s.nc):
+            cbar[i] += sign * s.cbar[i]
+        if sign > 0.0:
+            _still(s)
+            sign = -1.0
+            if status == 0:
+                status = call(s.motion_pull.function, args)
+    return status
+
+
 @kernel
 def push_projection(address: int) -> int:
     """Changes of the projected state: slots (t, x, u, (dt, dx), dc, dx), linkage; x is the projected one."""
@@ -374,11 +447,12 @@ def push_projection(address: int) -> int:
             _turned(s.mu, x, s, row)
             _into_lane(row, nq, lanes, k, change, 1)
     if m > 0 and status == 0:
-        status = _push_closure(s, slots)
-        for i in range(n):
-            s.right[i] = 0.0
+        status = _push_struck(s, slots, m)
+        if status == 0:
+            status = _push_closure(s, slots)
         for k in range(lanes):
             if status == 0:
+                _lane(s.struck, 0, n, lanes, k, -1.0, s.right)
                 _lane(s.y, mh, m, lanes, k, -1.0, s.nu)
                 status = solve(s, s.right, s.nu, s.mu)
                 for i in range(n):
@@ -417,8 +491,14 @@ def pull_projection(address: int) -> int:
             s.y[i] = 0.0
         for i in range(m):
             s.y[mh + i] = -s.nu[i]
+        for i in range(n):
+            s.row[i] = -s.mu[i]
         if status == 0:
             status = _pull_closure(s, slots, cbar)
+        for i in range(s.y.size):
+            s.y[i] = s.row[i] if i < n else 0.0
+        if status == 0:
+            status = _pull_struck(s, slots, m, cbar)
     if mh > 0 and status == 0:
         rank = factor_rows(s, mh)
         status = gram(s, rank)

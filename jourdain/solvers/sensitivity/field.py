@@ -61,6 +61,8 @@ class Field(Record):
     project_push: Map
     project_pull: Map
     project_bend: Map
+    #: What the impulse of the projection behind a jump changes velocities by; zeros elsewhere.
+    impulse: Floats
     #: Where rates at the point of a push or pull stand, if they are known: 0 if not.
     known: Integers
     #: Changes and weights of one point: (dt, dx).

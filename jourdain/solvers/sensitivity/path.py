@@ -46,6 +46,8 @@ class Path(Record):
     renews: Integers
     guard: Integers
     jump: Integers
+    #: What impulses behind jumps, which close the constraints again, change velocities by.
+    impulses: Matrix
     #: Changes of the instants at the ends of pieces, direction by direction; their weights, criterion by criterion.
     dtimes: Matrix
     time_weights: Matrix
@@ -143,6 +145,13 @@ def _push_event(path: Path, i: int) -> int:
 
 
 @jit
+def _strike(path: Path, i: int, part: float) -> None:
+    """Lets the next projections be that behind the jump of piece i, or one without an impulse again."""
+    for j in range(path.leg.field.nv):
+        path.leg.field.impulse[j] = part * path.impulses[i][j]
+
+
+@jit
 def _push_jump(path: Path, i: int) -> int:
     """Changes after a jump."""
     leg, f = path.leg, Transition.at(path.jump[i])
@@ -159,11 +168,15 @@ def _push_jump(path: Path, i: int) -> int:
             return status
         for q in range(n):
             dx[q * lanes + k] = path.after[q]
+    _strike(path, i, 1.0)
+    status = 0
     for d in range(leg.groups):
-        status = push_projection(leg.field, leg.t[leg.last + 1 :], leg.x[leg.last + 1], path.dtimes[i][d * lanes :], leg.dx[d], leg.dc[d])
-        if status != 0:
-            return status
-    return 0
+        if status == 0:
+            status = push_projection(
+                leg.field, leg.t[leg.last + 1 :], leg.x[leg.last + 1], path.dtimes[i][d * lanes :], leg.dx[d], leg.dc[d]
+            )
+    _strike(path, i, 0.0)
+    return status
 
 
 @kernel
@@ -198,7 +211,9 @@ def _pull_jump(path: Path, i: int) -> int:
     args, n = f.pull.args, leg.field.n
     for r in range(leg.criteria):
         xbar = leg.xbar[r]
+        _strike(path, i, 1.0)
         status, time = pull_projection(leg.field, leg.t[leg.last + 1 :], leg.x[leg.last + 1], xbar, leg.cbar[r])
+        _strike(path, i, 0.0)
         if status != 0:
             return status
         args[0], args[1], args[3], args[4], args[5] = at(leg.t[leg.last :]), at(leg.x[leg.last]), at(xbar), at(f.bar), at(f.cbar)

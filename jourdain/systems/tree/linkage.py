@@ -54,13 +54,13 @@ class Linked:
         size = 1 + nq + n + nz
         rows = {
             "a": n, "lam": m, "mu": n, "nu": m, "right": n, "J": m * n, "g": m, "lu": m * n, "gram": m * m, "small": m, "bar": size, "cbar": nc,
-            "row": n + m + size, "y": n + 2 * m + nq + nz, "change": size,
+            "row": n + m + size, "struck": n, "y": n + 2 * m + nq + nz, "change": size,
         }  # fmt: skip
         made = {name: np.zeros(max(1, count)) for name, count in rows.items()}
         order = {"rows": np.zeros(max(1, m), dtype=np.int64), "columns": np.zeros(max(1, n), dtype=np.int64)}
         maps = {f"{f}_{w}": map_of(None, 8) for f in ("motion", "closure") for w in ("push", "pull")}
         self.record = constrained.Linkage(
-            system=system, nc=nc, lanes=1, known=field.known, dlam=address(field.dlam), lambar=address(field.lambar), **made, **order, **maps,
+            system=system, nc=nc, lanes=1, known=field.known, impulse=field.impulse, dlam=address(field.dlam), lambar=address(field.lambar), **made, **order, **maps,
         )  # fmt: skip
         self.native, self.field, self.u = native, field, u
         #: What the records refer to; that of an earlier run is let go of.
@@ -89,7 +89,7 @@ class Linked:
         lanes, narrow = field.lanes, self.record
         self.wide = record = narrow.copy()
         record.lanes, record.dlam = lanes, address(field.dlam)
-        for name in ("y", "change"):
+        for name in ("y", "change", "struck"):
             setattr(record, name, aligned(getattr(narrow, name).size * lanes))
         for name, f in (("motion", self.motion), ("closure", self.closure)):
             made, kept = f.lanes_map(self.u, lanes)
