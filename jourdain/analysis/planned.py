@@ -100,6 +100,12 @@ class Analysis:
 
     def variable(self, name: str) -> tuple[str, str]:
         """What a variable is: ("parameter" or "initial", its own name)."""
+        known: dict[str, tuple[str, str]] = self._own.__dict__.setdefault("kinds", {})
+        if name not in known:
+            known[name] = self._kind_of(name)
+        return known[name]
+
+    def _kind_of(self, name: str) -> tuple[str, str]:
         kind, colon, rest = name.partition(":")
         if colon and kind in ("parameter", "initial"):
             name = rest

@@ -9,13 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...errors import InputError, nearest
+from ...errors import InputError
 from ...symbolic.derivatives import gradient as slopes_of
 from ...symbolic.expr import Expr, symbol
 from ...symbolic.graph import evaluate, free_symbols
 from ..criteria import Criterion
 from ..gradients.gradient import Gradient
 from ..gradients.hessian import Hessian
+from .formulas import parsed
 
 
 def parts_of(criteria: Mapping[str, Criterion]) -> dict[str, Criterion]:
@@ -52,25 +53,8 @@ def joined(criteria: Mapping[str, Criterion], found: Mapping[str, float]) -> tup
 @lru_cache(maxsize=256)
 def _formula(text: str, parts: tuple[str, ...], constants: tuple[str, ...]) -> tuple[Expr, dict[str, Expr], tuple[Expr, ...]]:
     """The expression of parts, their symbols, and its derivatives by the parts."""
-    from ...io.expression_language import ExpressionError, parse_expression
-    from ...symbolic import functions
-
     symbols = {n: symbol(n, "parameter") for n in (*parts, *constants)}
-
-    class Scope:
-        def find(self, name: str, kind: str | None = None) -> Expr:
-            if name not in symbols:
-                near = nearest(name, symbols, 2) or list(symbols)
-                raise ExpressionError(f"'{name}' is no part of it; there is {', '.join(near)}")
-            return symbols[name]
-
-        def function(self, name: str) -> Callable[..., Any] | None:
-            return getattr(functions, name, None)
-
-    try:
-        found = parse_expression(text, Scope())
-    except InputError as error:
-        raise InputError(f"criterion combined '{text}': {error}") from None
+    found = parsed(text, symbols, "no part of it", f"criterion combined '{text}'")
     idle = [n for n in parts if symbols[n] not in free_symbols([found])]
     if idle:
         raise InputError(f"criterion combined '{text}': part '{idle[0]}' is not in it")

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import InputError, nearest
+from ...errors import InputError
 from ...model.values import number
 from ...symbolic.derivatives import gradient as slopes_of
 from ...symbolic.expr import Expr, symbol
 from ...symbolic.graph import evaluate, free_symbols
 from ...told import told
+from .formulas import parsed
 
 if TYPE_CHECKING:
     from ..criteria import Criterion
@@ -85,28 +86,7 @@ class Linked(Studied):
         self.laws: dict[str, Expr] = {}
         for name, text in laws.items():
             analysis.variable(name)
-            self.laws[name] = self._parsed(name, text)
-
-    def _parsed(self, name: str, text: str) -> Expr:
-        from ...io.expression_language import ExpressionError, parse_expression
-        from ...symbolic import functions
-
-        symbols = self.symbols
-
-        class Scope:
-            def find(self, name: str, kind: str | None = None) -> Expr:
-                if name not in symbols:
-                    near = nearest(name, symbols, 2) or list(symbols)
-                    raise ExpressionError(f"'{name}' is no other variable of the problem; there is {', '.join(near)}")
-                return symbols[name]
-
-            def function(self, name: str):  # type: ignore[no-untyped-def]
-                return getattr(functions, name, None)
-
-        try:
-            return parse_expression(text, Scope())
-        except InputError as error:
-            raise InputError(f"variable '{name}' = {text}: {error}") from None
+            self.laws[name] = parsed(text, self.symbols, "no other variable of the problem", f"variable '{name}' = {text}")
 
     def completed(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """With the linked ones."""
