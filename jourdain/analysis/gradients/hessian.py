@@ -139,7 +139,10 @@ def _direction(names: Sequence[str], given: Any) -> np.ndarray:
             near = nearest(str(strange[0]), names, 2) or names
             raise InputError(f"hessian: the direction speaks of '{strange[0]}', which is no variable here; there is {', '.join(near)}")
         return np.array([number(given.get(n, 0.0), f"direction of '{n}'") for n in names])
-    found = np.asarray(given, dtype=float)
+    try:
+        found = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
     if found.shape != (len(names),) or not np.isfinite(found).all():
         raise InputError(f"hessian: the direction must have {len(names)} finite numbers, one for each of {', '.join(names)}")
     return found

@@ -174,8 +174,9 @@ def test_what_is_not_carried_is_refused_by_name() -> None:
         run.hessian(end, ["k"], method="gauss-newton")
     with pytest.raises(jd.InputError, match="'kk', which is no variable here; there is k"):
         run.hessian(end, ["k", "c"], direction={"kk": 1.0})
-    with pytest.raises(jd.InputError, match="must have 2 finite numbers, one for each of k, c"):
-        run.hessian(end, ["k", "c"], direction=[1.0])
+    for wrong in ([1.0], [1.0, np.nan], "k"):
+        with pytest.raises(jd.InputError, match="must have 2 finite numbers, one for each of k, c"):
+            run.hessian(end, ["k", "c"], direction=wrong)
     with pytest.raises(jd.InputError, match="method 'newton' is unknown"):
         run.hessian(end, ["k"], method="newton")
     with pytest.raises(jd.InputError, match="no criterion 'y'; it has x"):
