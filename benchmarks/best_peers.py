@@ -1,5 +1,6 @@
-"""Tree dynamics against the peers at their best, on one thread: Pinocchio as header-only C++ for this machine, and the C that CasADi writes from
-Pinocchio's algorithms, each called state after state without Python; ours as scalar code in a native loop and in batches of several sizes.
+"""Tree dynamics against the peers at their best, on one thread: Pinocchio as header-only C++ for this machine, the C that CasADi writes from
+Pinocchio's algorithms, and MuJoCo's functions in C, each called state after state without Python; ours as scalar code in a native loop and in batches of several
+sizes.  Mechanisms written by hand in C are a peer of :mod:`benchmarks.mechanisms`.
 
 It needs g++, gcc and Eigen (Debian's libeigen3-dev) and the extra 'peers'; compiling Pinocchio takes some minutes once.
 """
@@ -176,8 +177,16 @@ def measure(name: str, fast: Path, writes: Path) -> dict[str, Any]:
             numbers[0], pointer[0], numbers[1], pointer[1], pointer[2], numbers[2], pointer[3], numbers[3], numbers[4]
         )
         np.testing.assert_allclose(out[0], system.function("inverse_dynamics")(q[0], v[0], a[0]), rtol=1e-9, atol=1e-9)
-    first, second = pinocchio_us(fast, model), casadi_us(c_functions, system.nq, system.nv, (q, v, a))
-    return {"robot": name} | {f: {"pinocchio": first[f], "casadi": second[f], **ours_us(system, f, q, v, a)} for f in FUNCTIONS}
+    from benchmarks.peers_mujoco_c import MuJoCo, ours_step_us
+
+    mujoco = MuJoCo(name)
+    first, second, third = pinocchio_us(fast, model), casadi_us(c_functions, system.nq, system.nv, (q, v, a)), mujoco.us()
+    if name == "ur5":
+        forces = np.zeros((STATES, system.nv))
+        mujoco.run(0, STATES, mujoco.q, mujoco.v, mujoco.a, forces)
+        np.testing.assert_allclose(forces, system.function("inverse_dynamics")(mujoco.q, mujoco.v, mujoco.a), atol=1e-11)
+    figures = {f: {"pinocchio": first[f], "casadi": second[f], "mujoco": third.get(f), **ours_us(system, f, q, v, a)} for f in FUNCTIONS}
+    return {"robot": name, "rollout": mujoco.rollout_us(), "step": ours_step_us(system)} | figures
 
 
 def run(quick: bool = False) -> dict[str, Any]:
@@ -190,15 +199,18 @@ def run(quick: bool = False) -> dict[str, Any]:
     figures = {"robots": [measure(n, fast, writes) for n in (("ur5",) if quick else ROBOTS)]}
     del os.environ["JOURDAIN_THREADS"]
     table = Table(title="µs a state on one thread; in brackets the best peer's time over ours")
-    for column in ("robot", "function", "Pinocchio C++", "CasADi's C", "scalar", *(f"batch {n}" for n in SIZES)):
+    for column in ("robot", "function", "Pinocchio C++", "CasADi's C", "MuJoCo C", "scalar", *(f"batch {n}" for n in SIZES)):
         table.add_column(column, justify="right")
     for r in figures["robots"]:
         for f in FUNCTIONS:
             d = r[f]
-            best = min(d["pinocchio"], d["casadi"])
+            best = min(d["pinocchio"], d["casadi"], d["mujoco"] or np.inf)
             ours = [f"{d[k]:.3f} ({best / d[k]:.2f})" for k in ("scalar", *map(str, SIZES))]
-            table.add_row(r["robot"], f, f"{d['pinocchio']:.3f}", f"{d['casadi']:.3f}", *ours)
-    Console(width=180).print(table)
+            table.add_row(r["robot"], f, f"{d['pinocchio']:.3f}", f"{d['casadi']:.3f}", f"{d['mujoco']:.3f}" if d["mujoco"] else "–", *ours)
+    console = Console(width=190)
+    console.print(table)
+    for r in figures["robots"]:
+        console.print(f"{r['robot']}: a step of Euler's method by mujoco.rollout {r['rollout']:.2f} µs, by simulate {r['step']:.2f} µs")
     return figures
 
 

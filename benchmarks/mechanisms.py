@@ -34,7 +34,7 @@ OWN_METHODS = {"A05": ("radau", "rosenbrock")}
 BUSY = 0.8
 #: Ratios asked for, by case and peer; the mechanisms not named have 10 against Exudyn.
 TARGETS = {("chain10", "MuJoCo"): 12.0, ("chain100", "MuJoCo"): 5.0}
-DEFAULT_TARGET = {"Exudyn": 10.0}
+DEFAULT_TARGET = {"Exudyn": 10.0, "C by hand": 1.0}
 SLIDER_CRANK: dict[str, Any] = {"crank": 0.05, "rod": 0.15, "masses": (0.5, 0.4, 0.3), "speed": 100.0, "end": 0.3}
 CHAIN = {"length": 0.1, "mass": 0.1, "angle": 0.8, "end": 2.0}
 
@@ -295,12 +295,24 @@ def mujoco_plans(name: str) -> list[tuple[Any, list[tuple[str, Sequence[float]]]
     return [(x.chain(n, **CHAIN), [("RK4", fine), ("implicit", steps(2000, 8000) if n == 10 else steps(2000))])]
 
 
+def hand_written_plans(name: str) -> list[tuple[Any, list[tuple[str, Sequence[float]]]]]:
+    """Programs in C written for the one mechanism."""
+    if name not in ("A03", "slider-crank"):
+        return []
+    from benchmarks import peers_c as x
+
+    model = x.andrews() if name == "A03" else x.slider_crank(**SLIDER_CRANK)
+    return [(model, [(f"DOP853 {way}", RTOLS) for way in x.WAYS])]
+
+
 TITLES = {
     "A01": "simple pendulum, 10 s", "A02-2": "2 four-bars, 10 s", "A02-40": "40 four-bars, 10 s", "A03": "Andrews' squeezer, 0.03 s",
     "A04": "Bricard, 10 s", "A05": "stiff governor, 10 s", "slider-crank": "slider-crank, 0.3 s", "chain10": "chain of 10 links, 2 s",
     "chain100": "chain of 100 links, 2 s",
 }  # fmt: skip
-PEERS: dict[str, Callable[[str], list[tuple[Any, list[tuple[str, Sequence[float]]]]]]] = {"Exudyn": exudyn_plans, "MuJoCo": mujoco_plans}
+PEERS: dict[str, Callable[[str], list[tuple[Any, list[tuple[str, Sequence[float]]]]]]] = {
+    "Exudyn": exudyn_plans, "MuJoCo": mujoco_plans, "C by hand": hand_written_plans,
+}  # fmt: skip
 
 
 def ours(name: str) -> Ours:
@@ -461,7 +473,7 @@ def table(figures: dict[str, Any]) -> Any:
     from rich.table import Table
 
     made = Table(title="Time for the same error, ms (ratio to Jourdain)")
-    for column in ("problem", "error", "Jourdain", "Exudyn", "MuJoCo"):
+    for column in ("problem", "error", "Jourdain", *PEERS):
         made.add_column(column, justify="right" if column != "problem" else "left")
     for record in figures["cases"]:
         for i, (level, row) in enumerate(record["levels"].items()):

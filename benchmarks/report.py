@@ -112,11 +112,14 @@ def best_peers(record: dict[str, Any]) -> str:
     for robot in record["figures"]["robots"]:
         for name, d in robot.items():
             if isinstance(d, dict):
-                best = min(d["pinocchio"], d["casadi"])
-                ours = [f"{d[k]:.3f} (**{best / d[k]:.1f}×**)" for k in sizes]
-                rows.append([robot["robot"], name.replace("_", " "), f"{d['pinocchio']:.2f}", f"{d['casadi']:.3f}", *ours])
-    header = ["robot", "function", "Pinocchio C++", "CasADi's C", "scalar", *(f"batch of {k}" for k in sizes[1:])]
-    return f"{conditions(record)}\n\n{table(header, rows)}"
+                peers = [d["pinocchio"], d["casadi"], *([d["mujoco"]] if d.get("mujoco") else [])]
+                ours = [f"{d[k]:.3f} (**{min(peers) / d[k]:.1f}×**)" for k in sizes]
+                own = f"{d['mujoco']:.2f}" if d.get("mujoco") else "–"
+                rows.append([robot["robot"], name.replace("_", " "), f"{d['pinocchio']:.2f}", f"{d['casadi']:.3f}", own, *ours])
+    header = ["robot", "function", "Pinocchio C++", "CasADi's C", "MuJoCo C", "scalar", *(f"batch of {k}" for k in sizes[1:])]
+    steps = [[r["robot"], f"{r['rollout']:.2f}", f"{r['step']:.2f}"] for r in record["figures"]["robots"] if "rollout" in r]
+    told = f"A step of Euler's method, contacts and constraints off, µs:\n\n{table(['robot', 'mujoco.rollout', '`simulate`, every step kept'], steps)}"
+    return f"{conditions(record)}\n\n{table(header, rows)}" + (f"\n\n{told}" if steps else "")
 
 
 def coman(record: dict[str, Any]) -> str:

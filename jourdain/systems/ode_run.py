@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from .tree.projected import NativeSystem
 
 
-#: Integrations with different settings that one native system keeps ready.
-MOST_KEPT = 8
+#: Integrations with different settings that one native system keeps ready, and the most memory of all of them (numbers).
+MOST_KEPT, MOST_NUMBERS = 32, 1 << 21
 
 
 #: What cannot change.
@@ -179,8 +179,8 @@ class OdeRun(Run):
             drive.session.keep()
         found = drive.run(s.progress)
         if drive.session.is_small:
-            if len(drives) >= MOST_KEPT:
-                drives.clear()
+            while drives and (len(drives) >= MOST_KEPT or sum(d.session.size for d in drives.values()) > MOST_NUMBERS):
+                del drives[next(iter(drives))]  # the one that has not been used for longest
             drives[key] = drive
         return found
 

@@ -41,7 +41,7 @@ def builder(function: Builder) -> Builder:
 #: Modules with builders, none of them loaded before a function is derived: machine code is kept.
 HOMES = (
     "functions.dynamics", "functions.instants", "functions.tree", "functions.linearisation", "functions.state_jacobian", "functions.residual",
-    "functions.reduced", "functions.drive_forces", "functions.flexible", "functions.semi_recursive", "functions.touching", "tree.power",
+    "functions.reduced", "functions.straight", "functions.drive_forces", "functions.flexible", "functions.semi_recursive", "functions.touching", "tree.power",
     "coordinates.descriptor",
 )  # fmt: skip
 

@@ -9,6 +9,7 @@ exchanges in an order that was good at a reference position.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -145,6 +146,23 @@ def solve_dense(A: list[list[Expr]], b: list[list[Expr]]) -> list[list[Expr]]:
                 total = sub(total, mul(A[k][j], b[j][c]))
             b[k][c] = mul(total, over)
     return b
+
+
+def leading_minors(A: Sequence[Sequence[Any]]) -> list[Any]:
+    """Determinants of the first row and column, the first two … of a matrix of expressions or numbers, as :func:`solve_dense` meets them."""
+    n, A = len(A), [list(row) for row in A]
+    if n == 2:
+        return [A[0][0], A[0][0] * A[1][1] - A[0][1] * A[1][0]]
+    found: list[Any] = []
+    for k in range(n):
+        found.append(A[k][k] if k == 0 else found[-1] * A[k][k])
+        if A[k][k] is ZERO or (isinstance(A[k][k], float) and A[k][k] == 0.0):
+            return found + [A[k][k]] * (n - k - 1)
+        over = 1.0 / A[k][k]
+        for i in range(k + 1, n):
+            factor = A[i][k] * over
+            A[i] = [e - factor * p if j > k else e for j, (e, p) in enumerate(zip(A[i], A[k], strict=True))]
+    return found
 
 
 class NullSpace:

@@ -271,8 +271,9 @@ class Session:
         self.progress.row_limit = self.room
         if self._prepared is not None:
             fr.Progress.at(self._prepared).row_limit = self.room
-        #: Whether all this memory is worth keeping for another run.
-        self.is_small = self.block.size + self.room * (1 + n + self.n_y + self.coefs) < SMALL
+        #: Its memory (numbers), and whether all this is worth keeping for another run.
+        self.size = self.block.size + self.room * (1 + n + self.n_y + self.coefs)
+        self.is_small = self.size < SMALL
         self.step_room = self.room if self.every_step else 1 << 40
         if self.dense:
             self.step_room = min(self.room, max(64, LARGEST_BUFFER // max(self.coefs, 1)))

@@ -51,6 +51,8 @@ class IndependentSystem(NativeSystem):
     output: NativeFunction
     jacobian_in_place: np.ndarray | None = None
     margins_tell: np.ndarray | None = None
+    #: jumps are rare: pivoting projects them
+    _order = ()
 
     def __init__(
         self, system: TreeSystem, start: State, u: np.ndarray | None, signals: Mapping[Expr, Expr] | None, parameters: np.ndarray | None

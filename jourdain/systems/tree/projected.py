@@ -23,8 +23,10 @@ from ...symbolic.function import SymbolicFunction
 from ...symbolic.graph import free_symbols, substitute
 from ..callbacks import Callbacks
 from .redundancy import redundant_rows
+from .straight import straight_order, straight_projection, straight_rates
 
 if TYPE_CHECKING:
+    from ...formalisms.loops.elimination import Block
     from ...model.model import Model
     from ...solvers.constraints.accelerations import Constrained
     from ...solvers.constraints.plan import Compiled, Plan
@@ -413,7 +415,13 @@ class NativeSystem:
         from ...solvers.constraints.accelerations import Arguments, constrained_state_derivative
 
         system, keep = self._constraints
-        return NativeFunction.of(constrained_state_derivative.address, Arguments(system=system), keep)
+        general = NativeFunction.of(constrained_state_derivative.address, Arguments(system=system), keep)
+        return straight_rates(self, order, general) if (order := self._order) else general
+
+    @cached_property
+    def _order(self) -> tuple[Block, ...]:
+        """The order of elimination in straight-line code; none where rows repeat others or there is no code for it."""
+        return () if self._redundant or self._by_factors else straight_order(self.system)
 
     def _projection(self) -> NativeFunction:
         from ...solvers.constraints.accelerations import Arguments
@@ -421,7 +429,9 @@ class NativeSystem:
 
         system, keep = self._constraints
         self._close(system, keep, self._packed)
-        return NativeFunction.of(project.address, Arguments(system=system), keep)
+        general = NativeFunction.of(project.address, Arguments(system=system), keep)
+        eq = self.system.equations_of_motion
+        return straight_projection(self, order, general) if (order := self._order) and eq.holonomic == len(eq.rows) else general
 
     def compiled(self, f: Function, state_inputs: int, keep: list[object], kept: bool = False) -> Compiled:
         """A function whose first inputs kernels set, as they call it; user states and inputs are zero and u.
