@@ -155,18 +155,19 @@ def _floats(body: ModelBody) -> bool:
 
 
 def _solid(body: ModelBody, number: Numbers, size: float, points: list[Array]) -> Shape:
-    """A ball for a point mass, a disk for a wheel, else the box of equal inertia, all at the centre of mass."""
+    """A ball for a point mass, a disk for a wheel, else the box of equal inertia, all at the centre of mass; a block for what slides."""
     c = number.com(body)
+    slides = any(j.child.body is body and j.kind == "prismatic" for j in body.model.joints.values())
     edges, axes = equivalent_box(body, number)
     longest = float(edges.max())
     reach = max((float(np.linalg.norm(p - c)) for p in points), default=0.0)
     if longest < 0.05 * max(size, reach) or longest > 30.0 * max(size, 1e-9):
-        slides = any(j.child.body is body and j.kind == "prismatic" for j in body.model.joints.values())
-        edge = 0.3 * size
-        return box(edge, edge, edge, p=c) if slides else sphere(0.13 * max(size, 0.5 * reach), p=c)
+        return _block(0.3 * size, c) if slides else sphere(0.13 * max(size, 0.5 * reach), p=c)
     pairs = [(i, j, k) for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)) if abs(edges[i] - edges[j]) <= SAME * longest]
     edges = np.maximum(edges, THINNEST * longest) * min(1.0, max(LARGEST * size, 2.6 * reach) / longest)
     longest = float(edges.max())
+    if len(pairs) == 3 and slides:  # a ball would seem to roll, and a large one hide what it slides on
+        return _block(min(longest, 0.4 * size), c)
     if len(pairs) == 3:
         return sphere(0.5 * longest * np.sqrt(5.0 / 3.0), p=c)
     if len(pairs) == 1:
@@ -176,6 +177,10 @@ def _solid(body: ModelBody, number: Numbers, size: float, points: list[Array]) -
         return cylinder(float(edges[i]) / np.sqrt(3.0), float(edges[k]), p=c, R=R * np.sign(np.linalg.det(R)))
     # a chassis is seen through, so that what hangs on it can be seen
     return box(*(float(e) for e in edges), p=c, R=axes, opacity=0.5 if len(points) > 4 else 1.0)
+
+
+def _block(edge: float, c: Array) -> Shape:
+    return box(edge, edge, edge, p=c)
 
 
 def _covers(solid: Shape, p: Array, c: Array) -> bool:

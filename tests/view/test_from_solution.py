@@ -121,6 +121,24 @@ def test_the_equivalent_box_of_a_box_is_itself(size: tuple[float, float, float])
     assert np.allclose(np.abs(axes.T @ np.diag(size) @ axes), np.diag(edges), rtol=1e-12)
 
 
+def test_what_slides_is_a_block_that_hides_nothing() -> None:
+    """A Scotch yoke whose inertias are those of balls larger than its crank of 0.1 m."""
+    m = jd.Model("scotch yoke")
+    crank, yoke, block = (
+        m.body("crank", 1.0, inertia=(0.01,) * 3),
+        m.body("yoke", 1.0, inertia=(0.01,) * 3),
+        m.body("block", 0.1, inertia=(1e-3,) * 3),
+    )
+    m.revolute("main", m.ground, crank, axis="y")
+    m.prismatic("guide", m.ground, yoke, axis="x")
+    m.prismatic("slot", yoke, block, axis="z")
+    m.revolute("pin", crank.at(0.1, 0, 0), block, axis="y")
+    scene = state_scene(s := m.compile(), s.assemble())
+    for name in ("yoke", "block"):
+        (box,) = (shape for shape in scene.body(name).shapes if shape.kind == "box")
+        assert np.ptp(box.triangles()[0], axis=0).max() <= 0.04 + 1e-12
+
+
 def test_every_body_is_seen_and_rods_reach_their_joints() -> None:
     system = four_bar().compile()
     scene = state_scene(system, system.assemble({"motor": 0.5}, guess={"bearing": -1.5}))

@@ -153,7 +153,7 @@ export class Stage {
     const raw = this.data.modelSize / 7, decade = 10 ** Math.floor(Math.log10(raw));
     this.cell = decade * [1, 2, 5, 10].find((m) => m * decade >= raw * 0.999);
     const turn = new THREE.Quaternion().setFromUnitVectors(new THREE.Vector3(0, 0, 1), this.up);
-    const lit = 2.2 * this.key.shadow.camera.right;
+    const lit = 4 * this.key.shadow.camera.right;  // the light is slanted: shadows of what is high fall beside the scene
     this.shadowCatcher = new THREE.Mesh(new THREE.PlaneGeometry(lit, lit), new THREE.ShadowMaterial({ opacity: 0.2, depthWrite: false }));
     this.shadowCatcher.receiveShadow = true;
     this.grid = this.plain ? this.makeLines() : this.makeGrid(extent);
