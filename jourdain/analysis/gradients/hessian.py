@@ -110,7 +110,7 @@ def hessian(
     base = numbers_of(values)
     own, chosen = split(criteria, base)
     directions = np.eye(len(names)) if direction is None else _direction(names, direction)[None, :]
-    run = Simulated(analysis, chosen, names, own)
+    run = Simulated(analysis, chosen, names, own, to_bends=False)
     _look(run, method)
     _look_at_bends(run)
     begun = time.perf_counter()
@@ -172,7 +172,7 @@ def _look(run: Simulated, method: str) -> None:
 
 def _look_at_bends(run: Simulated) -> None:
     """Tells of laws whose slopes jump on the way: what the instants of that add to second derivatives is not in those of the steps."""
-    for bend in run.code.bends.bent(run.t, run.x):
+    for bend in run.code.surfaces.bent(run.t, run.x):
         told = (
             f"a law or an integrand bends where {bend.surface} is zero (first at t = {bend.t:.6g} s): gradients have a corner there, and what moving that instant "
             "adds to second derivatives is left out; smooth it where that matters"
@@ -290,14 +290,14 @@ def differences(
 ) -> np.ndarray:  # fmt: skip
     """Central differences of gradients of runs that take the same steps (criteria × variables)."""
     names = list(values) if wrt is None else list(wrt)
-    base = run if run is not None else Simulated(analysis, split(criteria, values)[1], names, split(criteria, values)[0])
+    base = run if run is not None else Simulated(analysis, split(criteria, values)[1], names, split(criteria, values)[0], to_bends=False)
     sizes = np.array([abs(values[n]) or 1.0 for n in names])
     h = STEP / max(float(np.abs(direction / sizes).max()), 1e-300)
     ends = []
     for sign in (1.0, -1.0):
         moved = {**values, **{n: values[n] + sign * h * d for n, d in zip(names, direction, strict=True)}}
         own, chosen = split(criteria, moved)
-        ends.append(Simulated(analysis, chosen, names, own, base.solution, again=True).adjoint()[1])
+        ends.append(Simulated(analysis, chosen, names, own, base.solution, again=True, to_bends=False).adjoint()[1])
     return np.asarray((ends[0] - ends[1]) / (2.0 * h))
 
 

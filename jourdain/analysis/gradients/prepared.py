@@ -81,22 +81,14 @@ class Prepared:
 
     @cached_property
     def surfaces(self) -> Surfaces:
-        """Surfaces on which laws and integrands may be switched."""
-        return self._surfaces(False)
-
-    @cached_property
-    def bends(self) -> Surfaces:
-        """Surfaces on which they may bend, too."""
-        return self._surfaces(True)
-
-    def _surfaces(self, bends: bool) -> Surfaces:
+        """Surfaces on which laws and integrands may be switched or bend."""
         switched = self.run.signalled(self.primitives.integrands)
-        names = tuple(item.name for item in self.primitives.items if item.integrand >= 0 and surfaces([switched[item.integrand]], bends))
+        names = tuple(item.name for item in self.primitives.items if item.integrand >= 0 and surfaces([switched[item.integrand]]))
 
         def integrands(t: np.ndarray, x: np.ndarray) -> np.ndarray:
             return self.expressions.reader(names)(t, *self.run.apart(x))
 
-        return Surfaces(self.run, [*self.run.laws, *switched], integrands if names else None, bends)
+        return Surfaces(self.run, [*self.run.laws, *switched], integrands if names else None)
 
     @property
     def own_columns(self) -> list[int]:

@@ -56,6 +56,8 @@ class Differentiable:
         self._events: dict[tuple[Any, ...], Derived] = {}
         #: Surfaces of switches that are located, by name.
         self.watched: dict[str, Expr] = {}
+        #: Those of them where laws only bend: rates are the same on both sides, so that their instants need no derivatives.
+        self.bends: set[str] = set()
         self.start = start
         #: Memories are states behind the others, constant within a step and renewed at its end; and so are inputs that sampled laws set.
         self.held = [m.symbol for m in system.model.memories.values()] + [system.model.inputs[n].symbol for n in inputs.controllers]

@@ -56,10 +56,10 @@ class Simulated:
 
     def __init__(
         self, analysis: Analysis, criteria: Mapping[str, Criterion], wrt: Sequence[str], values: Mapping[str, float],
-        solution: Solution | None = None, again: bool = False, memory: float | None = None,
+        solution: Solution | None = None, again: bool = False, memory: float | None = None, to_bends: bool = True,
     ) -> None:  # fmt: skip
         """``again`` takes only the instants of a solution: states are found anew from the start that belongs to the values; a run whose steps do not fit
-        the ``memory`` (bytes) is walked along in blocks."""
+        the ``memory`` (bytes) is walked along in blocks; steps end where laws jump and, with ``to_bends``, where they bend."""
         self.analysis, self.criteria, self.wrt = analysis, criteria, list(wrt)
         plan = analysis.keeping_steps()
         begun = time.perf_counter()
@@ -80,13 +80,13 @@ class Simulated:
         self.notes: list[str] = []
         self.switches: list[Switch] = []
         self.pieces: list[Piece] = []
-        self.run.watched = {}
+        self.run.watched, self.run.bends = {}, set()
         if self.blocks is not None:
             self._in_blocks(self.blocks)
             return
         self._rows_of(self.solution)
         if self.wrt:
-            self._locate_switches(plan, values)
+            self._locate_switches(plan, values, to_bends)
         self.motion = Motion(self.solution, self.code.expressions)
         locate(self.primitives, self.motion)
         self._read_steps()
@@ -102,7 +102,7 @@ class Simulated:
             raise NotCarried(f"{head} runs by '{self.solution.metadata['method']}' are not walked along in blocks; give more memory=")
 
         def look(t: np.ndarray, x: np.ndarray) -> None:
-            if self.code.surfaces.jumping(t, x):
+            if self.code.surfaces.crossed(t, x)[0]:
                 raise NotCarried(f"{head} a law that jumps must be met by steps of a run that has all of them; give more memory=")
 
         blocks.look = look if self.wrt else None
@@ -165,26 +165,38 @@ class Simulated:
             if i + 1 < len(self.t):
                 self.x[i, held:] = self.x[i + 1, held:]
 
-    def _locate_switches(self, plan: Analysis, values: Mapping[str, float]) -> None:
-        """Runs again with steps that end on surfaces where laws jump, until there is none left inside a step."""
-        surfaces, watched = self.code.surfaces, []
+    def _locate_switches(self, plan: Analysis, values: Mapping[str, float], to_bends: bool) -> None:
+        """Runs again with steps that end on surfaces where laws jump or bend, until there is none left inside a step."""
+        surfaces = self.code.surfaces
+        watched: list[int] = []
+        bends: set[int] = set()
         for _ in range(4):
-            new = [j for j in surfaces.jumping(self.t, self.x) if j not in watched]
+            jumps, bent = surfaces.crossed(self.t, self.x)
+            new = [j for j in (*jumps, *(bent if to_bends else ())) if j not in watched]
             if not new:
                 break
             watched += new
+            bends = (bends | set(bent)) - set(jumps)
             items = [surfaces.items[j] for j in watched]
+            surface = brief(items[-1])
             try:
-                self.solution = plan.keeping_steps(
-                    watch=[(e, surfaces.directions.get(j, 0)) for j, e in zip(watched, items, strict=True)]
-                ).run(values)
-            except SimulationError as error:
+                found = plan.keeping_steps(watch=[(e, surfaces.directions.get(j, 0)) for j, e in zip(watched, items, strict=True)]).run(
+                    values
+                )
+            except (SimulationError, InputError) as error:
+                if bends.issuperset(watched):
+                    told = f"a law bends where {surface} is zero, and steps cannot end there ({error}): slopes of the step over it may be wrong by per cents"
+                    self.notes.append(told)
+                    warnings.warn(f"gradient of '{self.system.model.name}': {told}", GradientWarning, stacklevel=5)
+                    break
                 raise NotCarried(
-                    f"gradient of '{self.system.model.name}': a law jumps where {brief(items[-1])} is zero, and a run that ends its steps there does not "
+                    f"gradient of '{self.system.model.name}': a law jumps where {surface} is zero, and a run that ends its steps there does not "
                     f"come to its end ({error}); smooth the law, or give the model an event that ends the switching"
                 ) from None
+            self.solution = found
             self.run.watched = {f"switch {k}": e for k, e in enumerate(items)}
-            self._rows_of(self.solution)
+            self.run.bends = {f"switch {k}" for k, j in enumerate(watched) if j in bends}
+            self._rows_of(found)
 
     def _at_instants(self) -> dict[float, list[str]]:
         """What happened when: events of the model, those that make something jump first, and then switches."""
@@ -195,7 +207,7 @@ class Simulated:
             found.setdefault(t, []).append(name)
         for names in found.values():
             names.sort(key=lambda n: not known[n].jump)
-        for t, k in self.solution.metadata.get("watched", ()):
+        for t, k in sorted(self.solution.metadata.get("watched", ()), key=lambda item: f"switch {item[1]}" in self.run.bends):
             found.setdefault(t, []).append(f"switch {k}")
         if self.run.inputs.controllers:
             for t in np.unique(self.t[:-1][np.diff(self.t) == 0]).tolist():
@@ -222,7 +234,7 @@ class Simulated:
                 raise self._apart(names, self.t[i])
             if i > first:  # else it follows an event at the same instant without anything that jumps
                 self.pieces.append(Piece(first, i, names[0], True, tuple(names[1:])))
-                if names[0] in self.run.watched:
+                if names[0] in self.run.watched and names[0] not in self.run.bends:
                     self.switches.append(Switch(float(self.t[i]), brief(self.run.watched[names[0]])))
             first = i + 1
         for t, names in happened.items():
@@ -264,7 +276,7 @@ class Simulated:
     def _look_at_corners(self) -> None:
         """Tells of values read where several events happen at once: changes of the design put either of them first."""
         near = AT_ONCE * (self.span[1] - self.span[0])
-        ends = [(self.t[p.last], n) for p in self.pieces for n in (p.event, *p.others) if n is not None]
+        ends = [(self.t[p.last], n) for p in self.pieces for n in (p.event, *p.others) if n is not None and n not in self.run.bends]
         read: dict[tuple[str, ...], list[str]] = {}
         for item in self.primitives.items:
             for t in item.times:

@@ -1,15 +1,14 @@
 """Hidden switches: laws that jump on a surface without an event of the model, which plain differentiation would not see.
 
 ``where(v > 0, F, -F)`` is constant on both sides of v = 0; its derivative misses that the surface is met earlier or later.  In gradient runs
-such surfaces become located events.  Laws that only bend there (a continuous ``where``, ``abs``, ``minimum``) need none, unless the model has memories:
-curves of crush devices are polygons, and a bend inside a step costs their slopes three digits.
+such surfaces become located events.  Where laws only bend (a continuous ``where``, ``abs``, ``minimum``) rates are the same on both sides and moving the
+instant changes nothing, but steps over a sharp bend have wrong slopes, however small their own error is: steps end there, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,8 @@ from .runs import Differentiable
 JUMP = 1e-6
 #: Slopes on both sides of a surface that differ by more than this part bend; how far beside it they are taken, in parts of the way between two rows.
 BEND, BESIDE = 1e-2, 1e-4
+#: A bend that changes a rate within a step by less than this part of its largest value does not matter to slopes.
+SHARP = 1e-5
 #: How many crossings of a surface are looked at.
 MOST = 20
 
@@ -35,17 +36,27 @@ class Switch:
     surface: str
 
 
-def surfaces(expressions: Sequence[Expr], bends: bool = False) -> list[Expr]:
-    """Expressions whose zeros switch branches or signs of others; with ``bends`` also those where ``abs``, ``minimum`` and ``maximum`` turn."""
+@dataclass(frozen=True, eq=False)
+class Crossings:
+    """Where surfaces cut lines between two rows: which surface, the parts of its line just before and behind it, and points by parts."""
+
+    which: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    at: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def surfaces(expressions: Sequence[Expr]) -> list[Expr]:
+    """Expressions whose zeros switch branches or signs of others, or where ``abs``, ``minimum`` and ``maximum`` turn."""
     found: dict[int, Expr] = {}
     for e in topological(expressions):
         if e.op == "where":
             for c in topological([e.args[0]]):
                 if c.op in ("lt", "le"):
                     _add(found, sub(c.args[0], c.args[1]))
-        elif e.op == "sign" or (bends and e.op == "abs"):
+        elif e.op in ("sign", "abs"):
             _add(found, e.args[0])
-        elif bends and e.op in ("min", "max"):
+        elif e.op in ("min", "max"):
             _add(found, sub(e.args[0], e.args[1]))
     return list(found.values())
 
@@ -59,14 +70,12 @@ class Surfaces:
     """Surfaces of the laws of a run, read along its steps."""
 
     def __init__(
-        self, run: Differentiable, laws: Sequence[Expr], integrands: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
-        bends: bool = False,
-    ) -> None:  # fmt: skip
-        """``bends`` looks for surfaces where laws bend, too."""
+        self, run: Differentiable, laws: Sequence[Expr], integrands: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    ) -> None:
         eq, self.integrands = run.eq, integrands
         self.run, self.laws = run, list(laws)
         bad = KINDS["acceleration"]
-        self.items = [e for e in surfaces(self.laws, bends or run.renews) if not e.deps & bad]
+        self.items = [e for e in surfaces(self.laws) if not e.deps & bad]
         #: Where crossings count in one direction only.
         self.directions: dict[int, int] = {}
         if run.renews:
@@ -95,37 +104,50 @@ class Surfaces:
         nothing = np.zeros((n, run.system.nv)), np.zeros((n, len(run.multipliers)))
         return np.asarray(self._function(t[:, None].copy(), x, u, *nothing)).reshape(n, -1)
 
-    def jumping(self, t: np.ndarray, x: np.ndarray) -> list[int]:
-        """Which surfaces were crossed inside steps with a jump of rates or integrands; with memories, also those with a bend."""
-        if not self.items:
-            return []
-        if self.run.renews:
-            return self._bending(t, x)
-        crossings = self._crossings(t, x)
-        return self._jumps(crossings, t, x) if len(crossings) else []
+    def crossed(self, t: np.ndarray, x: np.ndarray) -> tuple[list[int], list[int]]:
+        """Which surfaces were crossed inside steps with a jump of rates or integrands, and which others with a sharp bend; with memories all count as jumps."""
+        if self.items and self.run.renews:
+            return self._with_memories(t, x), []
+        found = self._crossings(t, x)
+        if found is None:
+            return [], []
+        before, after = (self._rates(*found.at(part)) for part in (found.low, found.high))
+        size = np.maximum(np.maximum(np.abs(before), np.abs(after)), self._sizes(t, x))
+        jumped = (np.abs(after - before) > JUMP * size).any(axis=1)
+        change, bent = self._bends(found)
+        sharp = (bent & (change > SHARP * size)).any(axis=1)
+        jumps, bends = (set(found.which[rows].tolist()) for rows in (jumped, sharp))
+        return sorted(jumps), sorted(bends - jumps)
 
     def bent(self, t: np.ndarray, x: np.ndarray) -> list[Switch]:
-        """Where surfaces were crossed with a bend of rates or integrands: their slopes along the way differ on both sides."""
-        crossings = self._crossings(t, x) if self.items else np.zeros((0, 3), dtype=int)
-        if not len(crossings):
+        """Where surfaces were crossed with a bend of rates or integrands, each the first time."""
+        found = self._crossings(t, x)
+        if found is None:
             return []
-        which = crossings[:, 0]
-        low, high, on_line = self._brackets(crossings, t, x)
+        times, first = found.at(found.low)[0], dict[int, Switch]()
+        for i in np.flatnonzero(self._bends(found)[1].any(axis=1)).tolist():
+            j = int(found.which[i])
+            first.setdefault(j, Switch(float(times[i]), brief(self.items[j])))
+        return list(first.values())
+
+    def _bends(self, found: Crossings) -> tuple[np.ndarray, np.ndarray]:
+        """By how much slopes along the lines differ on both sides (change of a rate on a whole line), and where that is more than curvature."""
+        low, high = found.low, found.high
         width = np.minimum(BESIDE, 0.25 * np.maximum(np.minimum(low, 1.0 - high), 1e-9))
         sides = [
-            [self._rates(*on_line(part)) for part in (a, b)]
+            [self._rates(*found.at(part)) for part in (a, b)]
             for a, b in ((low - 2.0 * width, low - width), (high + width, high + 2.0 * width))
         ]
         before, after = ((b - a) / width[:, None] for a, b in sides)
         size = np.maximum(np.abs(before), np.abs(after))
         size = np.maximum(size, 1e-3 * size.max(axis=0)) + 1e-300
-        found: dict[int, Switch] = {}
-        for i in np.flatnonzero((np.abs(after - before) > BEND * size).any(axis=1)).tolist():
-            found.setdefault(int(which[i]), Switch(float(on_line(low)[0][i]), brief(self.items[which[i]])))
-        return list(found.values())
+        change = np.abs(after - before)
+        return change, change > BEND * size
 
-    def _crossings(self, t: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Surfaces that were crossed, each with the last row before and the first behind it."""
+    def _crossings(self, t: np.ndarray, x: np.ndarray) -> Crossings | None:
+        """Surfaces that were crossed, each where it cuts the line from the last row before to the first behind it."""
+        if not self.items:
+            return None
         g = self.read(t, x)
         low, high = g.min(axis=0), g.max(axis=0)
         far = 1e-9 * np.maximum(np.abs(low), np.abs(high))
@@ -138,9 +160,18 @@ class Surfaces:
             changed = (positive[sure[:-1]] != positive[sure[1:]]) & (piece[sure[:-1]] == piece[sure[1:]])
             pairs = zip(sure[:-1][changed].tolist(), sure[1:][changed].tolist(), strict=True)
             crossings += [(j, low, high) for low, high in list(pairs)[:MOST]]
-        return np.array(crossings, dtype=int).reshape(-1, 3)
+        if not crossings:
+            return None
+        which, first, last = np.array(crossings).T
+        rows, none, one = np.arange(len(which)), np.zeros(len(which)), np.ones(len(which))
 
-    def _bending(self, t: np.ndarray, x: np.ndarray) -> list[int]:
+        def at(part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return t[first] + part * (t[last] - t[first]), x[first] + part[:, None] * (x[last] - x[first])
+
+        side = np.sign(g[first, which])
+        return Crossings(which, *_bracketed(lambda part: self.read(*at(part))[rows, which], none, one, side), at)
+
+    def _with_memories(self, t: np.ndarray, x: np.ndarray) -> list[int]:
         """Which surfaces were crossed inside steps, at whose ends memories are still those of their beginnings."""
         inside = np.flatnonzero(np.diff(t) > 0)
         ends, n = x[inside + 1].copy(), x.shape[1] - len(self.run.held)
@@ -155,35 +186,12 @@ class Surfaces:
                 self.directions[j] = 1 if rising[j] else -1
         return found
 
-    def _brackets(self, crossings: np.ndarray, t: np.ndarray, x: np.ndarray) -> Any:
-        """Where surfaces cut the straight lines between points on their two sides: parts just before and behind, and points by parts."""
-        which, first, last = crossings.T
-        rows = np.arange(len(which))
-        low, high = np.zeros(len(which)), np.ones(len(which))
-        side = np.sign(self.read(t[first], x[first])[rows, which])
-
-        def on_line(part: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return t[first] + part * (t[last] - t[first]), x[first] + part[:, None] * (x[last] - x[first])
-
-        def values(part: np.ndarray) -> np.ndarray:
-            return self.read(*on_line(part))[rows, which]
-
-        return *_bracketed(values, low, high, side), on_line
-
-    def _jumps(self, crossings: np.ndarray, t: np.ndarray, x: np.ndarray) -> list[int]:
-        """Surfaces that are crossed with a jump."""
-        which = crossings[:, 0]
-        low, high, on_line = self._brackets(crossings, t, x)
-        before, after = (self._rates(*on_line(part)) for part in (low, high))
+    def _sizes(self, t: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """How large rates and switched integrands become."""
         inside = np.diff(t) > 0
         most = np.abs(np.diff(x, axis=0)[inside] / np.diff(t)[inside, None]).max(axis=0, initial=0.0)
-        if self.integrands is not None:
-            most = np.concatenate([most, np.abs(self.integrands(t, x)).max(axis=0)])
-        n = x.shape[1]
-        most[:n] = np.maximum(most[:n], 1e-6 * most[:n].max())
-        size = np.maximum(np.maximum(np.abs(before), np.abs(after)), most)
-        jumped = (np.abs(after - before) > JUMP * size).any(axis=1)
-        return sorted(set(which[jumped].tolist()))
+        most = np.maximum(most, 1e-6 * most.max())
+        return most if self.integrands is None else np.concatenate([most, np.abs(self.integrands(t, x)).max(axis=0)])
 
     def _rates(self, t: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Rates and switched integrands in rows."""

@@ -206,7 +206,7 @@ class Walks:
             if piece.event is None:
                 continue
             wanted = []
-            if not run.timed(piece.event):
+            if not run.timed(piece.event) and piece.event not in run.bends:
                 wanted.append((self.guard, run.guard(piece.event, symbols)))
             jump = run.jump(piece.event, symbols) if piece.goes_on else None
             if jump is not None:

@@ -7,6 +7,7 @@ import pytest
 
 import jourdain as jd
 from jourdain import criteria as cr
+from jourdain.analysis.gradients.simulated import GradientWarning
 
 BOTH = pytest.mark.parametrize("method", ["forward", "adjoint"])
 TIGHT = {"rtol": 1e-12, "atol": 1e-14}
@@ -153,8 +154,6 @@ def test_a_grazing_event_is_told_and_a_touching_one_refused() -> None:
     m.joint_spring(z, 50.0)
     m.event("top", z.position - m.parameter("h", 0.3 * (1.0 - 1e-14), "m"))
     run = jd.Analysis(m.compile(), "simulate", {"z.displacement_rate": 1.5}, t=0.6, **TIGHT)
-    from jourdain.analysis.gradients.simulated import GradientWarning
-
     if len(run.run().events):
         with pytest.warns(GradientWarning, match="grazes"):
             g = run.gradient({"x": cr.final("z.displacement")}, ["h"])
@@ -225,6 +224,52 @@ def test_an_integrand_that_is_switched(method: str) -> None:
     assert g.values["above"] == pytest.approx(2 * root / 9.81, rel=1e-9)
     assert g["above"] == pytest.approx([-2 / root, 2 * 4.0 / (9.81 * root)], rel=1e-8)
     assert len(g.switches) == 2
+
+
+WAYS = {
+    "dopri5": ("recursive", {"method": "dopri5", "rtol": 1e-8, "atol": 1e-10}, 1e-6),
+    "dop853": ("recursive", {"method": "dop853", "rtol": 1e-8, "atol": 1e-10}, 1e-6),
+    "radau": ("recursive", {"method": "radau", "rtol": 1e-8, "atol": 1e-10}, 1e-6),
+    "rk4": ("recursive", {"method": "rk4", "step": 2e-3}, 1e-4),
+    "semi-recursive": ("semi-recursive", {"rtol": 1e-8, "atol": 1e-10}, 1e-6),
+}  # fmt: skip
+
+
+@BOTH
+@pytest.mark.parametrize("law", ["maximum", "where", "abs", "stop"])
+@pytest.mark.parametrize("way", list(WAYS))
+def test_steps_end_where_laws_bend(way: str, law: str, method: str) -> None:
+    """A mass flies d, touches a spring for half a period and flies back: x = −v (T − d/v − π/ω); steps over the bends had slopes wrong by up to a third."""
+    m, z = slider()
+    k = m.parameter("k", 5e3, "N/m")
+    push = {
+        "maximum": jd.maximum(z.position, 0.0),
+        "where": jd.where(z.position > 0, z.position, 0.0),
+        "abs": 0.5 * (abs(z.position) + z.position),
+    }
+    if law == "stop":
+        m.stop(z, upper=0.0, stiffness=k)
+    else:
+        m.force(z, -k * push[law])
+    formulation, settings, tolerance = WAYS[way]
+    start = {"z.displacement": -0.3, "z.displacement_rate": 2.0}
+    run = jd.Analysis(m.compile(formulation=formulation), "simulate", start, t=0.35, **settings)
+    g = run.gradient({"x": cr.final("z.displacement")}, ["k", "m", "z.displacement", "z.displacement_rate"], method=method)
+    x = -2.0 * (0.35 - 0.15 - np.pi * np.sqrt(2.0 / 5e3))
+    wanted = [-np.pi * np.sqrt(2.0 / 5e3) / 5e3, np.pi / np.sqrt(2.0 * 5e3), -1.0, (x - 2.0 * 0.15) / 2.0]
+    assert g.values["x"] == pytest.approx(x, rel=tolerance)
+    assert g["x"] == pytest.approx(wanted, rel=tolerance)
+    assert not g.switches
+
+
+@pytest.mark.parametrize("formulation", ["cartesian", "natural"])
+def test_bends_that_steps_cannot_meet_are_told(formulation: str) -> None:
+    m, z = slider()
+    m.stop(z, upper=0.0, stiffness=5e3)
+    run = jd.Analysis(m.compile(formulation=formulation), "simulate", {"z.displacement": -0.3, "z.displacement_rate": 2.0}, t=0.35)
+    with pytest.warns(GradientWarning, match="bends where .* is zero, and steps cannot end there"):
+        g = run.gradient({"x": cr.final("z.displacement")}, ["m"])
+    assert any("bends" in note for note in g.notes)
 
 
 def test_bends_are_no_switches() -> None:
