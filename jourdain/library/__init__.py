@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # for editors and type checkers
         occupant,
         rayleigh,
         s_beam,
+        s_beam_problem,
         spatial_train,
         steps_of_curve,
         train,
@@ -84,6 +85,7 @@ _FIELDS = {
         "occupant",
         "rayleigh",
         "s_beam",
+        "s_beam_problem",
         "spatial_train",
         "steps_of_curve",
         "train",
@@ -139,6 +141,6 @@ def __dir__() -> list[str]:
 __all__ = [
     "Hexapod", "hexapod_machine", "hexapod_map", "andrews", "ball_on_plate", "ball_row", "bennett", "bathe_oscillator", "benchmark_bicycle", "bouncing_ball", "bricard", "chaplygin_sleigh", "cooperating_arms", "course_slider_crank", "double_wishbone_suspension", "five_link_suspension", "mcpherson_suspension", "double_pendulum",
     "flexible_arm", "flexible_scara", "flyball_governor", "four_bar", "four_link_axle", "free_body", "half_car", "heavy_top", "helicopter_rotor", "elastic_trebuchet", "hinge_friction", "rolling_manipulator", "human", "ist_link", "n_four_bar", "pendulum", "plane_vehicle", "quarter_car", "rolling_disk",
-    "barrier", "buffer_stop", "contact_device", "crash_criteria", "crash_measures", "crash_scenario", "crash_test_problem", "crush_device", "draft_gear", "flat_contact_stiffness", "head_on", "hydraulic_buffer", "in_series", "occupant", "rayleigh", "s_beam", "spatial_train", "steps_of_curve", "train", "train_devices_problem", "truck", "wagon_into_wagons",
+    "barrier", "buffer_stop", "contact_device", "crash_criteria", "crash_measures", "crash_scenario", "crash_test_problem", "crush_device", "draft_gear", "flat_contact_stiffness", "head_on", "hydraulic_buffer", "in_series", "occupant", "rayleigh", "s_beam", "s_beam_problem", "spatial_train", "steps_of_curve", "train", "train_devices_problem", "truck", "wagon_into_wagons",
     "element_belt", "push_belt_variator", "rssr", "slider_crank", "spin_up_beam", "spring_pendulum", "stiff_governor",
 ]  # fmt: skip

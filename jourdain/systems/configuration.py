@@ -121,6 +121,11 @@ class Configuration:
                     return f"'{name}' has no value of its own: the joint '{joint.name}' {f'is {c.nature}' if c.motion is not None else closes}; leave it out"
         return ""
 
+    @property
+    def rates_are_velocities(self) -> bool:
+        """Whether q̇ = v, entry by entry."""
+        return self.nq == self.nv == self._scalar_q.size and np.array_equal(self._scalar_q, self._scalar_v)
+
     def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """q̇ = N(q) v."""
         q, v = self.array(q, self.nq, "q"), self.array(v, self.nv, "v")

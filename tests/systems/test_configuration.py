@@ -12,7 +12,9 @@ from scipy.spatial.transform import Rotation, Slerp
 
 import jourdain as jd
 from jourdain.errors import InputError, ModelError
+from jourdain.solvers.ode.integrate import integrate
 from jourdain.systems.configuration import Configuration, quaternion_exponential, quaternion_logarithm, quaternion_product
+from jourdain.systems.tree.projected import NativeSystem
 
 
 def make() -> Configuration:
@@ -270,3 +272,21 @@ def test_no_coordinates() -> None:
     assert empty.random().shape == (0,)
     assert empty.integrate(np.zeros(0), np.zeros(0)).shape == (0,)
     assert empty.rate(np.zeros((3, 0)), np.zeros((3, 0))).shape == (3, 0)
+
+
+@pytest.mark.parametrize("method", ["velocity-verlet", "semi-implicit-euler"])
+@pytest.mark.parametrize("turns", ["about axes", "freely"])
+def test_methods_of_second_order_read_rates_where_they_are_velocities(method: str, turns: str) -> None:
+    """One evaluation a step where q̇ = v; with quaternions q̇ is asked for. The motion is that of the same method told to ask."""
+    s = (jd.library.double_pendulum() if turns == "about axes" else jd.library.heavy_top()).compile()
+    state = s.state(None)
+    x0 = np.concatenate([state.q + (0.3 if turns == "about axes" else 0.0), state.v])
+    plain = turns == "about axes"
+    assert s.configuration.rates_are_velocities is plain
+    sol = s.simulate(s.state(dict(zip(s.coordinate_names, x0, strict=False))) if plain else state, 0.1, method, step=1e-3)
+    evaluations = sol.statistics["rhs"]
+    assert sol.statistics["steps"] == 100 and (abs(evaluations - 100) <= 1 if plain else evaluations >= 200)
+    asked = NativeSystem(s.reference)
+    found = integrate(asked.rhs, (0.0, 0.1), x0, method, step=1e-3, positions=s.nq, project=asked.project)
+    names = s.coordinate_names
+    np.testing.assert_allclose([sol[n][-1] for n in names], found.x[-1, : len(names)], rtol=0, atol=1e-13)

@@ -15,7 +15,7 @@ from ...errors import InputError
 from ...model.model import Model
 from ...symbolic.expr import Expr
 from ...symbolic.functions import where
-from .device import Device, channels, factor_of, least, most, positive, with_work
+from .device import Device, channels, factor_of, least, most, positive, row_of, with_work
 
 
 @dataclass(frozen=True)
@@ -257,7 +257,7 @@ def crush_device(
     """A device that is crushed at steps of force, such as a honeycomb, a crush tube or the end of a car.
 
     levels: forces of the plateaus, rising (N). ends: crush at which each ends (m). stiffness: of the elastic slope that leads to each, one for
-        all or one each (N/m); also that of unloading and reloading from it. Beyond the last end the plateau goes on, or ``bottoming`` (N/m) begins.
+        all or one each (N/m); also that of unloading and reloading from it (a slope softer than the one before gives back more than that one did). Beyond the last end the plateau goes on, or ``bottoming`` (N/m) begins.
     traction: force at which it yields when pulled (N): that of a coupler. 0 is a contact that opens. ``stretch`` makes that yielding permanent: the
         curve moves with it, and pulling costs energy. Without it the way out and the way back have one force.
     rate: how a force grows with the rate of crush v > 0: c for 1 + c v, (v0, p) for 1 + (v/v0)^(1/p), or a function of v.
@@ -267,9 +267,9 @@ def crush_device(
     ((0.01, 0.21, 0.61), 2785000)
     """
     what = f"'{name}'"
-    f = [positive(x, f"{what}: level {i}", "N", "a device without force crushes without end") for i, x in enumerate(_row(levels), 1)]
-    d = [positive(x, f"{what}: end {i}", "m", "give bottoming= or let the last plateau go on") for i, x in enumerate(_row(ends), 1)]
-    given = _row(stiffness)
+    f = [positive(x, f"{what}: level {i}", "N", "a device without force crushes without end") for i, x in enumerate(row_of(levels), 1)]
+    d = [positive(x, f"{what}: end {i}", "m", "give bottoming= or let the last plateau go on") for i, x in enumerate(row_of(ends), 1)]
+    given = row_of(stiffness)
     k = [positive(x, f"{what}: stiffness", "N/m", "a slope leads up to its level") for x in given]
     k = k * len(f) if len(k) == 1 else k
     if not f or len(d) != len(f) or len(k) != len(f):
@@ -411,10 +411,6 @@ def _of(part: int, share: Any) -> Any:
 
 def _zero(x: Any) -> bool:
     return not isinstance(x, Expr) and x == 0.0
-
-
-def _row(given: Any) -> list[Any]:
-    return [given] if isinstance(given, (str, int, float)) else list(given)
 
 
 __all__ = ["CrushDevice", "SeriesDevice", "StepCurve", "crush_device", "in_series"]

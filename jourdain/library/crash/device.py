@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -97,6 +97,11 @@ def positive(given: Any, what: str, unit: str, remedy: str = "", zero: bool = Fa
     )
 
 
+def row_of(given: Any) -> list[Any]:
+    """What is given as a row, a single value as one of it."""
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+
+
 def factor_of(given: Any, what: str) -> Callable[[Any], Any] | None:
     """How much larger a force is at a rate of crush v ≥ 0: 1 + c v, Cowper and Symonds' 1 + (v/v₀)^(1/p) for (v₀, p), or a function."""
     if given is None or callable(given):
@@ -110,4 +115,4 @@ def factor_of(given: Any, what: str) -> Callable[[Any], Any] | None:
     return lambda v: 1.0 + c * most(v, 0.0)
 
 
-__all__ = ["Device", "channels", "factor_of", "least", "most", "play", "positive", "with_work"]
+__all__ = ["Device", "channels", "factor_of", "least", "most", "play", "positive", "row_of", "with_work"]

@@ -9,7 +9,8 @@ from ...errors import InputError
 from ...model.joints import Joint
 from ...model.model import Model
 from ...structures.sections import Material, Section
-from ...symbolic.functions import absolute
+from ...symbolic.expr import Expr
+from ...symbolic.functions import absolute, where
 from .device import play, positive
 
 #: Plastic moment of a hollow square with H/t = 6 by σ_y H³: as printed in the source, and that of its section, ∫|y| dA, half of it.
@@ -18,9 +19,12 @@ PRINTED, PHYSICAL = 19.0 / 54.0, 19.0 / 108.0
 
 @dataclass(frozen=True)
 class HollowSquare:
-    """A member of hollow square section with H/t = 6: outer side H (m), length (m), yield stress (Pa), Young's modulus (Pa), density (kg/m³)."""
+    """A member of hollow square section with H/t = 6: outer side H (m), length (m), yield stress (Pa), Young's modulus (Pa), density (kg/m³).
 
-    H: float
+    H may be a parameter of a model: what follows from it then are expressions of it.
+    """
+
+    H: Any
     length: float
     yield_stress: float = 300e6
     E: float = 219e9
@@ -30,20 +34,21 @@ class HollowSquare:
 
     def __post_init__(self) -> None:
         for name, unit in (("H", "m"), ("length", "m"), ("yield_stress", "Pa"), ("E", "Pa"), ("density", "kg/m^3"), ("mp_factor", "1")):
-            object.__setattr__(self, name, positive(getattr(self, name), f"hollow square: {name}", unit))
+            if not isinstance(getattr(self, name), Expr):
+                object.__setattr__(self, name, positive(getattr(self, name), f"hollow square: {name}", unit))
 
     @property
-    def area(self) -> float:
+    def area(self) -> Any:
         """A = 5/9 H²."""
         return 5.0 / 9.0 * self.H**2
 
     @property
-    def inertia(self) -> float:
+    def inertia(self) -> Any:
         """I = 65/972 H⁴."""
         return 65.0 / 972.0 * self.H**4
 
     @property
-    def mass(self) -> float:
+    def mass(self) -> Any:
         """ρ A L (kg)."""
         return self.density * self.area * self.length
 
@@ -70,20 +75,18 @@ class HollowSquare:
 class PlasticHinge:
     """A moment that grows to M_P over the angle θ_P and stays there, alike in both directions; back along the elastic slope."""
 
-    moment: float
-    angle: float
+    moment: Any
+    angle: Any
 
     @property
-    def stiffness(self) -> float:
+    def stiffness(self) -> Any:
         """Elastic slope (N m/rad)."""
         return self.moment / self.angle
 
     def act(self, m: Model, name: str, joint: Joint) -> None:
         """The law at a revolute joint, with channels ``name.moment`` (N m), ``name.energy`` (J) and ``name.turned``, how far it went beyond yield."""
-        limit, width = (
-            m.parameter(f"{name}.M_P", self.moment, "N m", (0.0, None)),
-            m.parameter(f"{name}.theta_P", self.angle, "rad", (0.0, None)),
-        )
+        numbers = (("M_P", self.moment, "N m"), ("theta_P", self.angle, "rad"))
+        limit, width = (x if isinstance(x, Expr) else m.parameter(f"{name}.{n}", x, unit, (0.0, None)) for n, x, unit in numbers)
         lag, slip = play(m, f"{name}.plastic", joint.position, joint.velocity, width, "rad")
         turned = m.memory(f"{name}.turned", 0.0, unit="rad")
         now = turned + absolute(slip)
@@ -95,10 +98,13 @@ class PlasticHinge:
 
 def weaker(first: HollowSquare | None, second: HollowSquare | None) -> PlasticHinge:
     """The hinge where two members meet is that of the weaker one; against a rigid body it is that of the member."""
-    members = [x for x in (first, second) if x is not None]
-    if not members:
+    hinges = [x.hinge for x in (first, second) if x is not None]
+    if not hinges:
         raise InputError("a plastic hinge needs a member that bends")
-    return min((x.hinge for x in members), key=lambda h: h.moment)
+    if len(hinges) == 2 and any(isinstance(h.moment, Expr) for h in hinges):
+        a, b = hinges
+        return PlasticHinge(*(where(a.moment <= b.moment, x, y) for x, y in ((a.moment, b.moment), (a.angle, b.angle))))
+    return min(hinges, key=lambda h: h.moment)
 
 
 def rayleigh(first: tuple[float, float], second: tuple[float, float], cap: float | None = 0.1) -> dict[str, Any]:

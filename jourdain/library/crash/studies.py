@@ -1,12 +1,14 @@
-"""Two design problems of trains after Dias and Pereira, with surrogate devices where the source gives none: the set-up of a crash test, and the devices of a train."""
+"""Design problems after Dias and Pereira, with surrogate devices where the source gives none: the set-up of a crash test, the devices of a train, the S-beam."""
 
 from __future__ import annotations
 
-from ...analysis.criteria import combined, final, largest, total
+from ...analysis.criteria import combined, final, largest, mean, smallest, total
 from ...analysis.planned import Analysis
 from ...analysis.problem import Problem
+from ...errors import InputError
 from .crush import crush_device
 from .measures import crash_criteria
+from .sbeam import s_beam
 from .scenarios import barrier, buffer_stop, truck, wagon_into_wagons
 from .trains import train
 
@@ -50,4 +52,19 @@ def train_devices_problem() -> Problem:
     return Problem(runs, levels, objectives, limits | steps)
 
 
-__all__ = ["crash_test_problem", "train_devices_problem"]
+def s_beam_problem(least: str = "deformation", t: float = 0.06) -> Problem:
+    """Sides of the three members of an S-beam: the least mean square of the car's acceleration (VCSI), and the least ``deformation`` or ``mass``.
+
+    Members are rigid between their plastic hinges.  Instead of contacts, which would cost time, no body may overlap another: the member at the wall stays before
+    it, that at the car before the car, and car and wall stay 0.3 m apart.
+    """
+    other = {"deformation": largest("deformation"), "mass": final("members.mass")}
+    if least not in other:
+        raise InputError(f"s_beam_problem: least = {least!r}; choose one of {', '.join(other)}")
+    run = Analysis(s_beam(0.08, modes=0).compile(), "simulate", {}, t=t, rtol=1e-6, atol=1e-8)
+    sides = {f"body{i}.H": ("10 mm", "200 mm") for i in (2, 3, 4)}
+    apart = {"wall": smallest("clear2") >= 0.0, "car": smallest("clear4") >= 0.0, "distance": smallest("distance") >= "0.3 m"}
+    return Problem(run, sides, {"VCSI": mean("car.displacement_acc^2"), least: other[least]}, apart)
+
+
+__all__ = ["crash_test_problem", "s_beam_problem", "train_devices_problem"]

@@ -15,7 +15,7 @@ from ...model.values import number
 from ...symbolic.expr import Expr
 from ...symbolic.functions import absolute, clip, positive_part, sign, where
 from .crush import crush_device
-from .device import Device, positive
+from .device import Device, positive, row_of
 
 #: Speed below which a braked car is held by its brakes (m/s).
 HELD = 1e-6
@@ -75,7 +75,7 @@ def train(
     brakes: friction of wheel on rail, one for all or one a car (None: none), each a number or a function of the speed; ``braked`` is the share of
         the weight on braked wheels. length: of a car, for pictures (m).
     """
-    cars = tuple(_masses(car, i, name) for i, car in enumerate(masses, 1))
+    cars = tuple(_masses(car, i, name) for i, car in enumerate(row_of(masses), 1))
     if not cars:
         raise InputError(f"train '{name}' has no cars; give masses=[…]")
     between = _devices(couplers, len(cars) - 1, name)
@@ -90,12 +90,12 @@ def train(
 
 
 def _masses(car: Any, i: int, name: str) -> tuple[float, ...]:
-    row = [car] if isinstance(car, (str, int, float)) else list(car)
+    row = row_of(car)
     return tuple(positive(x, f"train '{name}': mass of car {i}", "kg") for x in row)
 
 
 def _devices(given: Any, count: int, name: str) -> tuple[Device, ...]:
-    row = (given,) * count if isinstance(given, Device) else tuple(given or ())
+    row = (given,) * count if isinstance(given, Device) else () if given is None else tuple(row_of(given))
     if len(row) != count or not all(isinstance(d, Device) for d in row):
         raise InputError(f"train '{name}': {count + 1} cars have {count} couplers between them; there are {len(row)} devices")
     return row

@@ -62,8 +62,8 @@ class NativeSystem:
 
     #: A change of coordinates in flight, where there is one.
     switch: Switch | None = None
-    #: How many entries of x are positions.
-    positions: int
+    #: How many entries of x are positions; None where x is (q, q̇), so that methods of second order need no evaluation for q̇.
+    positions: int | None
     #: The guards of the model's events as they are looked at when a run has ended, made with the first of them.
     _guards: Guards | None = None
 
@@ -79,8 +79,8 @@ class NativeSystem:
         self._made_for = system.parameter_vector
         self._signals = dict(signals or {})
         self.n = system.nq + system.nv + system.nz
-        self.positions = system.nq
         constrained = bool(system.equations_of_motion.rows)
+        self.positions = None if not constrained and system.nz == 0 and system.configuration.rates_are_velocities else system.nq
         self._redundant = redundant or (redundant_rows(system, start) if constrained and start is not None else [])
         amplitudes = _amplitudes(system.model)
         self._by_directions = amplitudes >= DIRECTIONS

@@ -147,7 +147,8 @@ def test_t22_geometry_energy_and_the_weaker_member() -> None:
     s = m.compile()
     sol = s.simulate(t=1e-4)
     assert sol["distance"][0] == pytest.approx(0.8769, abs=1e-4)
-    members = m.parameter_set["members.mass"].value
+    members = sol["members.mass"][0]
+    assert members == pytest.approx(lib.s_beam().parameter_set["members.mass"].value, rel=1e-12)
     assert sol["energy.kinetic"][0] == pytest.approx(0.5 * (750.0 + members + 5.0) * (50 / 3.6) ** 2, rel=1e-9)
     assert pytest.approx(72.34e3, rel=1e-4) == 0.5 * 750.0 * (50 / 3.6) ** 2
     thin, thick = HollowSquare(0.03, LENGTHS[0]), HollowSquare(0.06, LENGTHS[1])
@@ -168,6 +169,30 @@ def test_t22_stiffer_members_deform_less_and_push_harder() -> None:
         assert taken == pytest.approx(lost, rel=1e-5), "all that was lost is in the hinges and in the wall"
     deformation, vcsi = zip(*found, strict=True)
     assert deformation[0] > deformation[1] > deformation[2] and vcsi[0] < vcsi[1] < vcsi[2]
+
+
+def test_t22_sides_of_rigid_members_are_parameters() -> None:
+    """A system with other sides is the one that is made with them: masses, hinges and the weaker member follow."""
+    s = lib.s_beam(0.08, modes=0).compile()
+    for H in ((0.05, 0.03, 0.06), (0.03, 0.05, 0.06)):
+        s.set_parameters(**{f"body{i}.H": h for i, h in enumerate(H, 2)})
+        a, b = (x.simulate(None, 2e-3, rtol=1e-10, atol=1e-12) for x in (s, lib.s_beam(H, modes=0).compile()))
+        for name in ("deformation", "hinge2.moment", "hinge3.energy", "members.mass", "clear2", "clear4"):
+            assert a[name][-1] == pytest.approx(b[name][-1], rel=1e-9), name
+        assert max(abs(a["hinge2.moment"])) == pytest.approx(HollowSquare(0.03, 1.0).hinge.moment, rel=1e-9)
+
+
+def test_t22_front_of_deformation_and_acceleration() -> None:
+    """Monotone, and every returned design keeps the geometric constraints, in a run of its own."""
+    front = lib.s_beam_problem().pareto("nsga2", seed=1, mutation=(0.5, 20), progress=False, population=8, generations=2)
+    y = front.values
+    assert len(front) >= 3 and (np.diff(y[:, 0]) > 0).all() and (np.diff(y[:, 1]) < 0).all()
+    for design in front:
+        sol = lib.s_beam([design.values[f"body{i}.H"] for i in (2, 3, 4)], modes=0).compile().simulate(t=0.06)
+        assert sol["distance"].min() > 0.3 - 1e-3 and sol["clear2"].min() > -1e-3 and sol["clear4"].min() > -1e-3
+        assert sol["deformation"].max() == pytest.approx(0.8769 - sol["distance"].min(), abs=2e-4)
+    with pytest.raises(InputError, match="least = 'cost'; choose one of deformation, mass"):
+        lib.s_beam_problem("cost")
 
 
 @pytest.mark.parametrize(

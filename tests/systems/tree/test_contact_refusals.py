@@ -218,6 +218,9 @@ def test_contacts_that_steps_resolve_are_not_doubted(method: str) -> None:
         warnings.simplefilter("error")
         balls(jd.contact.linear(1e5)).compile().simulate({"f0.z": 0.2}, 0.5, method=method, step=2e-4)
         balls(jd.contact.kelvin_voigt(1e5, 50.0)).compile().simulate({"f0.z": 0.2}, 1.5, method=method, step=2e-4)
+        balls(jd.contact.linear(1e5)).compile().simulate(
+            {"f0.z": 0.2}, 0.5, method=method, step=2e-4, outputs=12
+        )  # many steps from one to the next
 
 
 @pytest.mark.parametrize(
