@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 import jourdain as jd
+from jourdain.library.variator.element_belt import VERLET
 from jourdain.library.variator.parts import Elements, Friction, Pulley, Rings
 
 
@@ -35,14 +36,18 @@ def soft(count: int) -> Any:
     return jd.library.push_belt_variator(thrust=10e3, elements=elements, rings=rings, friction=friction, pulleys=(rigid, rigid))
 
 
-def bodies(variator: Any, torque: float, steps: int = 300) -> tuple[float, float, int]:
-    """Step (s) and processor time of a step of a belt whose elements are bodies in contact, from its steady start; and how many contacts act."""
+def bodies(variator: Any, torque: float, method: str, steps: int = 1600) -> tuple[float, float, int]:
+    """Step (s) and processor time of a step of a belt whose elements are bodies in contact, and how many contacts act: the difference of a longer and a
+    shorter run, so that the start does not count."""
     belt = jd.library.element_belt(variator, torque=torque)
-    h = belt.step
-    belt.simulate(2 * h, h, outputs=2)
-    begin = time.process_time()
-    run = belt.simulate(steps * h, h, outputs=2)
-    return h, (time.process_time() - begin) / steps, int(run.solution["contacts.acting"][-1])
+    h = belt.step * (VERLET if method == "velocity-verlet" else 1.0)
+    belt.simulate(2 * h, h, outputs=2, method=method)
+    spent = []
+    for count in (steps // 4, steps):
+        begin = time.process_time()
+        run = belt.simulate(count * h, h, outputs=2, method=method)
+        spent.append(time.process_time() - begin)
+    return h, (spent[1] - spent[0]) / (steps - steps // 4), int(run.solution["contacts.acting"][-1])
 
 
 def main() -> None:
@@ -51,12 +56,17 @@ def main() -> None:
         print(f"{stations} stations: {seconds:.2f} s of processor time for a second")
         if spacing == 1.8e-3:
             elastic = seconds
-    for what, variator, torque in (
-        ("200 soft elements", soft(200), 30.0),
-        ("362 elements of steel", jd.library.push_belt_variator(), 100.0),
+    for what, variator, torque, method in (
+        ("60 soft elements", soft(60), 30.0, "rk4"),
+        ("200 soft elements", soft(200), 30.0, "rk4"),
+        ("200 soft elements", soft(200), 30.0, "velocity-verlet"),
+        ("362 elements of steel", jd.library.push_belt_variator(), 100.0, "velocity-verlet"),
     ):
-        h, cost, acting = bodies(variator, torque)
-        print(f"{what} as bodies, {acting} contacts: {1e3 * cost:.2f} ms a step of {h:.1e} s, {cost / h / elastic:.0f} × for a second")
+        h, cost, acting = bodies(variator, torque, method)
+        per = cost / h
+        print(
+            f"{what} as bodies, {acting} contacts, {method}: {1e3 * cost:.2f} ms a step of {h:.1e} s, {per:.0f} s for a second, {per / elastic:.0f} ×"
+        )
 
 
 if __name__ == "__main__":

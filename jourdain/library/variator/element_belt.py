@@ -43,6 +43,8 @@ HEIGHT = 12e-3
 LOSS = 0.05
 #: Damping against the running path while a belt settles, over the critical one of a body between its neighbours, and how many steps it takes to let go.
 SETTLING, SETTLED = 0.3, 400
+#: Steps of velocity Verlet, stable up to 2/ω, over those of Runge–Kutta.
+VERLET = 0.7
 #: Part of the spans, from both ends, that does not count when their forces are told.
 ENDS = 0.15
 
@@ -245,10 +247,14 @@ class ElementBelt:
         m.contact("flank", flanks, sheaves, law=kelvin_voigt(K["flank"], 0.0, friction=regularised(f.mu, f.v_eps)))
         m.contact("ring", saddles, rings, law=kelvin_voigt(K["push"], D, friction=regularised(f.ring_mu_c, f.ring_v_eps)))
 
-    def simulate(self, t: float, step: float | None = None, outputs: int = 201) -> ElementRun:
-        """From the elastic model's steady state to a time."""
-        s, h = self.system, self.step if step is None else step
-        return ElementRun(self, s.simulate(dict(self._start), t=t, method="rk4", step=h, outputs=outputs))
+    def simulate(self, t: float, step: float | None = None, outputs: int = 201, method: str = "rk4") -> ElementRun:
+        """From the elastic model's steady state to a time.
+
+        method: "rk4", or "velocity-verlet", of order two, whose steps are 0.7 times as long and take one evaluation instead of four.
+        """
+        own = self.step * (VERLET if method == "velocity-verlet" else 1.0)
+        h = own if step is None else step
+        return ElementRun(self, self.system.simulate(dict(self._start), t=t, method=method, step=h, outputs=outputs))
 
 
 def _around(x: float, s: Array, values: Array, path: Path) -> Any:

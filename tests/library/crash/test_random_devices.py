@@ -42,9 +42,11 @@ def crash(device: Any, mass: float, speed: float) -> None:
     assert np.abs(energy - energy[0]).max() < 1e-6 * start
     force = sol["front.force"]
     assert np.isfinite(force).all() and force.min() >= -device.traction * (1 + 1e-9)
-    slopes = zip(device.levels, device.stiffness, device.stiffness[1:], strict=False)
-    back = sum(max(0.0, 0.5 * f * f * (1 / after - 1 / before)) for f, before, after in slopes)  # softer slopes hold more
-    assert np.diff(sol["front.dissipated"]).min() > -1e-6 * start - 1.01 * back
+    slopes = zip(device.levels[1:], device.stiffness, device.stiffness[1:], strict=False)
+    back = sum(
+        max(0.0, 0.5 * f * f * (1 / after - 1 / before)) for f, before, after in slopes
+    )  # softer slopes hold more, from the step that ends on them
+    assert np.diff(sol["front.dissipated"]).min() > -1e-6 * start - back
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
