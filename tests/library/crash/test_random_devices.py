@@ -42,6 +42,8 @@ def crash(device: Any, mass: float, speed: float) -> None:
     assert np.abs(energy - energy[0]).max() < 1e-6 * start
     force = sol["front.force"]
     assert np.isfinite(force).all() and force.min() >= -device.traction * (1 + 1e-9)
+    if device.rate is not None:
+        return  # its energy is its work; what of it comes back is not told
     slopes = zip(device.levels[1:], device.stiffness, device.stiffness[1:], strict=False)
     back = sum(
         max(0.0, 0.5 * f * f * (1 / after - 1 / before)) for f, before, after in slopes
@@ -62,7 +64,7 @@ def test_any_device_is_refused_in_words_or_made(given: dict[str, Any]) -> None:
     assert (np.diff(f) >= -1e-9 * f.max()).all() and (np.diff(e) > 0).all()
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_any_device_that_is_made_keeps_its_books(data: st.DataObject) -> None:
     """Rising levels, ends in order, slopes steep enough: a run, not a refusal."""
