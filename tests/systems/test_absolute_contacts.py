@@ -14,9 +14,16 @@ from jourdain.errors import InputError
 
 G = 9.81
 ST = jd.structures
-ABSOLUTE = ("cartesian", "natural", "directors")
+#: Formulations by how a system is compiled; "rotation vectors" are Cartesian coordinates that are exchanged on the way.
+ABSOLUTE = ("cartesian", "rotation vectors", "natural", "directors")
 every_formulation = pytest.mark.parametrize("formulation", ABSOLUTE)
 Made = tuple[jd.Model, dict[str, Any]]
+
+
+def compiled(m: jd.Model, formulation: str) -> Any:
+    if formulation == "rotation vectors":
+        return m.compile(formulation="cartesian", rotation="rotation-vector")
+    return m.compile(formulation=formulation)
 
 
 def on_floor(name: str, shape: Any, law: Any, gravity: Any = (0.0, 0.0, -G), count: int = 1) -> jd.Model:
@@ -34,6 +41,12 @@ def bouncing_ball() -> Made:
 
 def ball_that_begins_to_roll() -> Made:
     return on_floor("ball", jd.sphere(0.05, density=1e3), jd.contact.rigid(0.2)), {"f0.z": 0.05, "f0.x_rate": 1.0}
+
+
+def ball_that_spins_and_rolls() -> Made:
+    """It turns three times."""
+    spin = {"f0.orientation.omega_y": 20.0, "f0.orientation.omega_z": 12.0}
+    return on_floor("ball", jd.sphere(0.05, density=1e3), jd.contact.rigid(0.2)), {"f0.z": 0.05, "f0.x_rate": 1.0, **spin}
 
 
 def sliding_block() -> Made:
@@ -86,6 +99,7 @@ def cam() -> Made:
 MODELS: dict[Callable[[], Made], tuple[float, float, bool]] = {
     bouncing_ball: (4e-5, 1e-6, True),
     ball_that_begins_to_roll: (8e-5, 2e-6, True),
+    ball_that_spins_and_rolls: (1e-3, 1e-4, True),
     sliding_block: (1e-9, 1e-9, False),
     flap_between_stops: (1e-5, 2e-5, True),
     dry_slider: (1e-12, 1e-12, False),
@@ -101,7 +115,7 @@ def test_steps_are_those_of_joint_coordinates(make: Callable[[], Made], formulat
     m, start = make()
     near, energy, second = MODELS[make]
     tree = m.compile()
-    other = m.compile(formulation=formulation)
+    other = compiled(m, formulation)
     begun = tree.assemble({}, guess=start, velocities={}) if tree.constraints else start
     apart = []
     for h in (2e-3, 1e-3):
@@ -110,14 +124,14 @@ def test_steps_are_those_of_joint_coordinates(make: Callable[[], Made], formulat
         assert b["contacts.residual"].max() < 1e-6
     assert abs(b["contacts.dissipated"][-1] - a["contacts.dissipated"][-1]) < energy
     assert apart[1] < near, apart
-    assert not second or apart[0] / apart[1] > 3.0, apart
+    assert not second or apart[0] / apart[1] > 3.0 or apart[0] < 1e-12, apart
     assert max(other.drift(b)) < 1e-9
 
 
 @every_formulation
 def test_a_block_below_the_angle_of_friction_does_not_creep(formulation: str) -> None:
     m = on_floor("block", jd.box(0.2, 0.1, 0.05, density=1e3), jd.contact.rigid(0.5), (G * math.sin(0.46), 0, -G * math.cos(0.46)))
-    sol = m.compile(formulation=formulation).simulate({"f0.z": 0.025}, 5.0, "moreau", step=5e-3)
+    sol = compiled(m, formulation).simulate({"f0.z": 0.025}, 5.0, "moreau", step=5e-3)
     assert np.abs(sol["f0.x_rate"]).max() < 1e-12 and np.abs(sol["f0.x"]).max() < 1e-12
     weight = np.array([-math.sin(0.46), 0.0, math.cos(0.46)]) * G * 1e3 * 0.2 * 0.1 * 0.05
     np.testing.assert_allclose(sol["touch.body0.force"][-1], weight, atol=1e-7)
@@ -126,7 +140,7 @@ def test_a_block_below_the_angle_of_friction_does_not_creep(formulation: str) ->
 @every_formulation
 def test_boxes_on_each_other_rest_with_their_weight_on_the_floor(formulation: str) -> None:
     m = on_floor("pile", jd.box(0.2, 0.2, 0.2, density=1e3), jd.contact.rigid(0.5), count=3)
-    s = m.compile(formulation=formulation)
+    s = compiled(m, formulation)
     sol = s.simulate({f"f{i}.z": 0.1 + 0.21 * i for i in range(3)}, 0.5, "moreau", step=1e-3)
     assert sol["contacts.depth"].max() < 1e-12
     for i, carried in enumerate((3.0, 2.0, 1.0)):
@@ -138,7 +152,7 @@ def test_boxes_on_each_other_rest_with_their_weight_on_the_floor(formulation: st
 def test_runs_go_on_are_held_open_and_stop_at_events(formulation: str) -> None:
     m, start = bouncing_ball()
     m.event("half", m.joints["f0"].coordinates[0].q[0] - 0.2, direction=1)
-    s = m.compile(formulation=formulation)
+    s = compiled(m, formulation)
     whole = s.simulate(start, 0.4, "moreau", step=1e-3)
     assert len(whole.events) >= 1
     first = s.simulate(start, 0.2, "moreau", step=1e-3)
@@ -162,7 +176,7 @@ def test_answers_at_an_instant_know_the_contact(formulation: str) -> None:
     arm.shapes.append(jd.sphere(0.05).at(0.6, 0, 0))
     m.revolute("hinge", m.ground.at(0, 0, 0.05), arm, axis="y")
     m.contact("floor", law=jd.contact.rigid())
-    tree, s = m.compile(), m.compile(formulation=formulation)
+    tree, s = m.compile(), compiled(m, formulation)
     state = {"hinge.angle": 0.0}
     assert abs(s.accelerations(state)[0]) < 1e-12
     np.testing.assert_allclose(s.reactions(state)["hinge"][0], [0.0, 0.0, G], atol=1e-9)  # half of the weight
@@ -189,14 +203,8 @@ def test_a_body_that_bends_touches_a_wall_in_cartesian_coordinates() -> None:
 @every_formulation
 def test_other_methods_refuse_set_valued_laws(formulation: str) -> None:
     m, start = bouncing_ball()
-    s = m.compile(formulation=formulation)
+    s = compiled(m, formulation)
     for method in (None, "rk4", "generalized-alpha"):
         given = {} if method is None else {"method": method, "step": 1e-3}
         with pytest.raises(InputError, match="contact 'touch' has a set-valued law"):
             s.simulate(start, 0.1, **given)
-
-
-def test_rotation_vectors_are_refused() -> None:
-    m, start = bouncing_ball()
-    with pytest.raises(InputError, match="euler-parameters"):
-        m.compile(formulation="cartesian", rotation="rotation-vector").simulate(start, 0.1, "moreau", step=1e-3)

@@ -18,9 +18,11 @@ from ...native.call import address as at
 from ...native.call import call, doubles
 from ...native.kernel import hot, jit, kernel
 from ...native.record import Address, Floats, Integers, Matrix, Record
+from .admission import RESTING, admit, admit_brake
 from .contact_set import DRY, contact_velocity, find_turning
 from .impacts import restitution
-from .moreau import NO_NUMBER, NO_ROOM, RESTING, Moreau, admit, admit_brake, book, displaced, push_all, push_apart, respond_to, solve_laws
+from .impulses import book, displaced, push_all, push_apart, respond_to, solve_laws
+from .records import NO_NUMBER, NO_ROOM, Moreau
 
 #: Gaps (parts of the slack) up to which contacts are closed.
 CLOSED = 1e-6

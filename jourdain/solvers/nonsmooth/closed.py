@@ -40,7 +40,7 @@ from .closed_forces import (
     spread,
 )
 from .contact_set import DRY, ROLL, book_wrench, contact_velocity, respond
-from .moreau import displaced
+from .impulses import displaced
 
 GAP, LIFT, SLIP, STOP, GUARDS = range(5)
 #: What is returned where bodies moved so far in a step that they may pass through each other.

@@ -25,7 +25,8 @@ from ..complementarity.problem import CONTACT, FRICTION, UNILATERAL, Problem
 from ..complementarity.solve import Task, carry_out
 from .contact_set import DRY, ROLL, SPIN, Closures, ContactSet, Parts, contact_velocity, respond
 from .impacts import Impacts
-from .moreau import Asked, displaced
+from .impulses import displaced
+from .records import Asked
 
 #: Parts of a second for differences of J v, and of speeds below which nothing slides.
 EPSILON, AT_REST = 1e-4, 1e-9

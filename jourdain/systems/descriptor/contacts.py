@@ -34,13 +34,9 @@ class AbsoluteMoreauRun(MoreauMarch, DescriptorRun):
     """Moreau's steps in the coordinates of a descriptor."""
 
     def contacts_of_run(self) -> AbsoluteContacts:
-        system = self.system
-        if system.descriptor.charts:
-            raise InputError(
-                f"simulate '{system.model.name}': method 'moreau' does not exchange rotation vectors on the way; compile with rotation='euler-parameters'"
-            )
-        self.reduction = system.own.reduction  # words of directors are those of their own engine
-        return AbsoluteContacts.of(system.own)  # type: ignore[return-value]
+        own = self.system.own
+        self.reduction = own.reduction  # words of directors are those of their own engine
+        return AbsoluteContacts.of(own)  # type: ignore[return-value]
 
 
 def moreau_run(system: DescriptorSystem, method: str) -> type[AbsoluteMoreauRun] | None:

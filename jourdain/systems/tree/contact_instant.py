@@ -11,7 +11,7 @@ from ...errors import InputError, SolverError
 from ...model.contact_loads import dry_name
 from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth.contact_set import DRY, ContactSet, Parts
-from ...solvers.nonsmooth.moreau import NO_ROOM
+from ...solvers.nonsmooth.records import NO_ROOM
 from ..pushed import wrench_columns
 from .contact_rows import DRY_JOINTS, ROPES, STOPS, contact_rows
 from .contacts import TreeContacts

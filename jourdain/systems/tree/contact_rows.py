@@ -13,7 +13,7 @@ from ...solvers.collision.records import Contact, World
 from ...solvers.collision.search import collide
 from ...solvers.linear.dense import cholesky
 from ...solvers.nonsmooth.contact_set import DRY, NOBODY, ROLL, SINGLE, SPIN, TOUCH, Closures, ContactSet, Parts, prepare_closures
-from ...solvers.nonsmooth.moreau import NO_ROOM
+from ...solvers.nonsmooth.records import NO_ROOM
 from ...solvers.ode.rotation import nearest_rotation
 from ...solvers.penalty.touch import axes_of
 from .contact_shares import force_row, part_of_body
@@ -48,7 +48,7 @@ class Framed(Record):
 
 
 class TreeContacts(Record):
-    """Arguments of :func:`contact_rows`: an :class:`~jourdain.solvers.nonsmooth.moreau.Asked`, the tree, the scene, and the laws by groups of shapes."""
+    """Arguments of :func:`contact_rows`: an :class:`~jourdain.solvers.nonsmooth.records.Asked`, the tree, the scene, and the laws by groups of shapes."""
 
     t: Address
     x: Address

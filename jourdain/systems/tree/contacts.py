@@ -21,6 +21,9 @@ from ...solvers.collision.records import Contact as Found
 from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth import moreau
 from ...solvers.nonsmooth.contact_set import Closures, Parts, make_closures, make_contact_set
+from ...solvers.nonsmooth.records import BOOKS, Asked, Moreau, Worst
+from ...solvers.nonsmooth.tasks import BODY, make_tasks
+from ...solvers.ode.events import Switch
 from ...solvers.penalty.before import copied
 from ...solvers.penalty.touch import WRENCH
 from ...symbolic.graph import evaluate
@@ -102,7 +105,7 @@ class TreeContacts:
     def begin(self, tolerance: float, limit: int) -> None:
         """Forgets what was before, for a run of its own."""
         self.record.tolerance, self.record.limit = tolerance, limit
-        self.record.worst = moreau.Worst()
+        self.record.worst = Worst()
         self.rows.contacts.old_count, self.record.last_h = 0, 0.0
 
     def raise_room(self, room: int) -> None:
@@ -220,7 +223,7 @@ class TreeContacts:
         return Parts(
             inverse=free, first=np.r_[0, np.cumsum(sizes)].astype(np.int64), member=np.array([v for m in members for v in m], np.int64),
             part_of=np.array([number[r] for r in roots], np.int64), place_of=place_of, masses=np.r_[0, np.cumsum(sizes**2)].astype(np.int64),
-            M=np.zeros(int((sizes**2).sum())), stride=int(sizes.max(initial=moreau.BODY)),
+            M=np.zeros(int((sizes**2).sum())), stride=int(sizes.max(initial=BODY)),
         )  # fmt: skip
 
     def _connected(self) -> Iterator[list[int]]:
@@ -281,19 +284,19 @@ class TreeContacts:
     @property
     def size(self) -> int:
         """Numbers of the state with all that is booked."""
-        return self.books + moreau.BOOKS
+        return self.books + BOOKS
 
     # -- native ---------------------------------------------------------------------------------------------------
 
-    def _record(self) -> moreau.Moreau:
+    def _record(self) -> Moreau:
         rows = self.rows
-        s, tasks = self.system, moreau.make_tasks(rows.contacts, self.parts)
+        s, tasks = self.system, make_tasks(rows.contacts, self.parts)
         tasks["laws"].problem.relaxed = self._convex()
-        return moreau.Moreau(
-            rows=contact_rows.address, rows_args=moreau.Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
+        return Moreau(
+            rows=contact_rows.address, rows_args=Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
             impacts=impacts_of(self), **tasks, slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
-            worst=moreau.Worst(), couples=int(any(isinstance(c.law, Rigid) and c.law.resists for c in self.contacts)), stiffness=self.stiffness,
+            worst=Worst(), couples=int(any(isinstance(c.law, Rigid) and c.law.resists for c in self.contacts)), stiffness=self.stiffness,
             damping=self.damping,
         )  # fmt: skip
 
@@ -489,11 +492,16 @@ class TreeContacts:
 
     def projection(self, onto: NativeFunction | None) -> NativeFunction | None:
         """A projection after steps."""
-        if onto is None:
-            return None
-        return NativeFunction.of(
-            moreau.project_after.address, moreau.Projection(function=onto.address, args=copied(onto), moreau=self.record), onto, self
-        )
+        return None if onto is None else self._after_steps(onto)
+
+    def switch(self, to: Switch | None) -> Switch | None:
+        """A change of coordinates after steps."""
+        return None if to is None else Switch(to.decide, self._after_steps(to.remap, in_place=1))
+
+    def _after_steps(self, function: NativeFunction, in_place: int = 0) -> NativeFunction:
+        """What changes velocities after a step, and lets the next one know them as its own."""
+        args = moreau.Correction(function=function.address, args=copied(function), in_place=in_place, moreau=self.record)
+        return NativeFunction.of(moreau.correct_after.address, args, function, self)
 
     def native(self) -> NativeFunction:
         """The contacts as the method takes them."""

@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...results.channel import Channel
 from ...solvers.nonsmooth import moreau
+from ...solvers.nonsmooth.records import ACTING, DEPTH, DISSIPATED, ITERATIONS, NO_ROOM, OPENING, RESIDUAL
 from ...solvers.ode.events import Event
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
@@ -118,7 +119,7 @@ class MoreauMarch(OdeRun):
         done: list[Trajectory] = []
         while True:
             found = self._march(first, span, by, more, **changes)
-            if not isinstance(found, Trajectory) or found.status != "failed" or f"status {moreau.NO_ROOM} " not in found.message:
+            if not isinstance(found, Trajectory) or found.status != "failed" or f"status {NO_ROOM} " not in found.message:
                 break
             done.append(found)
             first, span = found.restart, (found.restart.t, span[1])
@@ -134,7 +135,7 @@ class MoreauMarch(OdeRun):
             control["t_eval"] = [t for t in control["t_eval"] if t >= span[0]]
         return by(
             native.rhs, span, first, moreau.method(), jacobian=self.contacts.native(), project=self.contacts.projection(native.project),
-            events=[*self.acting_events(), *more], samples=self.inputs.samples(span, native.u, self.model_state),
+            switch=self.contacts.switch(native.switch), events=[*self.acting_events(), *more], samples=self.inputs.samples(span, native.u, self.model_state),
             **self.inputs.renewing(native, self.renewed), **control,
         )  # fmt: skip
 
@@ -206,15 +207,13 @@ def contact_channels(contacts: TreeContacts, x: np.ndarray) -> dict[str, Channel
     """Net forces of each contact on its bodies (means over the step before), and the books of all contacts."""
     found = contacts.wrench_channels(x, contacts.first_place)
     books = x[:, contacts.books :]
-    found["contacts.dissipated"] = Channel(books[:, moreau.DISSIPATED].copy(), "J", "energy taken by contacts")
-    found["contacts.depth"] = Channel(books[:, moreau.DEPTH].copy(), "m", "deepest penetration before it is taken away")
-    found["contacts.residual"] = Channel(books[:, moreau.RESIDUAL].copy(), "m/s", "residual of the contact laws")
-    found["contacts.acting"] = Channel(books[:, moreau.ACTING].copy(), "", "contacts that act")
-    found["contacts.iterations"] = Channel(books[:, moreau.ITERATIONS].copy(), "", "iterations for the contact laws")
+    found["contacts.dissipated"] = Channel(books[:, DISSIPATED].copy(), "J", "energy taken by contacts")
+    found["contacts.depth"] = Channel(books[:, DEPTH].copy(), "m", "deepest penetration before it is taken away")
+    found["contacts.residual"] = Channel(books[:, RESIDUAL].copy(), "m/s", "residual of the contact laws")
+    found["contacts.acting"] = Channel(books[:, ACTING].copy(), "", "contacts that act")
+    found["contacts.iterations"] = Channel(books[:, ITERATIONS].copy(), "", "iterations for the contact laws")
     if contacts.record.laws.problem.relaxed:
-        found["contacts.opening"] = Channel(
-            books[:, moreau.OPENING].copy(), "m/s", "speed at which convex cones open sliding contacts, at most"
-        )
+        found["contacts.opening"] = Channel(books[:, OPENING].copy(), "m/s", "speed at which convex cones open sliding contacts, at most")
     return found
 
 

@@ -12,7 +12,7 @@ from ...errors import InputError
 from ...results.channel import Channel
 from ...solvers.native_function import NativeFunction
 from ...solvers.nonsmooth import alpha
-from ...solvers.nonsmooth.moreau import BOOKS, NO_ROOM
+from ...solvers.nonsmooth.records import BOOKS, NO_ROOM
 from ...solvers.ode.events import Event
 from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Trajectory
