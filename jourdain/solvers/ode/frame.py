@@ -55,6 +55,9 @@ class Clock(Record):
     t_last: float
     direction: float
     shortest: float
+    fired_value: float
+    fired_size: float
+    fired_shift: float
 
 
 class Count(Record):
@@ -127,6 +130,7 @@ class Watched(Record):
 
     direction: int
     event: int
+    clear: float
 
 
 class Hook(Record):

@@ -1,6 +1,6 @@
 """The search for events: zeros of guard functions g(t, x) along the interpolant of a step, taken in order of time.
 
-A guard whose side is unknown (it starts at zero, or its action has just run) is followed until it leaves zero, so an
+A guard whose side is unknown (it starts at zero, or has just fired and its action has left it there) is followed until it leaves zero, so an
 event does not fire again at once; events that accumulate end the integration.
 """
 
@@ -19,6 +19,12 @@ UNRESOLVED_EVENTS = 1e-11
 ZENO_EVENTS = 14
 PENDING = 2
 APPROACH = 1e-7
+#: An action has moved its own guard from zero where it changed it by more than this part of what it was within the step before.
+MOVED = 1e-3
+#: A guard was not at zero where it begins constant to the first of these, and is not less than the second of what it becomes.
+CONSTANT, REAL = 1e-3, 1e-4
+#: Part of what is no rounding that may be rounding.
+ROUNDING = 1e-4
 
 
 @jit
@@ -57,12 +63,28 @@ def _guard_at(frame: Frame, clock: Clock, count: Count, progress: Progress, c: i
 
 
 @jit
+def _begins_off_zero(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, lo: float, hi: float, start: float) -> bool:
+    """Whether the value of guard c at lo is more than rounding."""
+    if start == 0.0:
+        return False
+    most = abs(start)
+    for k in range(44, 0, -4):
+        value = _guard_at(frame, clock, count, progress, c, lo + (hi - lo) * 0.5**k)
+        if k > 32 and not abs(value - start) <= CONSTANT * abs(start):
+            return False
+        most = max(most, abs(value))
+    return abs(start) >= REAL * most
+
+
+@jit
 def _side_after(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, lo: float, hi: float) -> Any:
     """Return the side to which guard c leaves zero after lo, and a time when it is there (0 if it stays).
 
     What is seen first may be rounding, of any sign: it counts where it has grown 16 times later, or where nothing else is seen.
     """
     start = _guard_at(frame, clock, count, progress, c, lo)
+    if _begins_off_zero(frame, clock, count, progress, c, lo, hi, start):
+        return (1 if start > 0.0 else -1), lo
     before, since, value, t = 0.0, lo, 0.0, lo
     for k in range(44, 0, -4):
         t = lo + (hi - lo) * 0.5**k
@@ -76,9 +98,37 @@ def _side_after(frame: Frame, clock: Clock, count: Count, progress: Progress, c:
 
 
 @jit
-def _root(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, side: int, a: float, b: float, gb: float) -> float:
-    """Return the first representable time past the zero of guard c in [a, b] by safeguarded secants."""
-    ga = _guard_at(frame, clock, count, progress, c, a)
+def _rounding(frame: Frame, c: int) -> float:
+    """What a guard may be by rounding where its event says it, else nothing."""
+    clear = frame.watch[c].clear
+    return ROUNDING * clear if clear < math.inf and frame.watch[c].direction != 0 else 0.0
+
+
+@jit
+def _leaves_zero(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, lo: float, hi: float) -> Any:
+    """Return the side to which guard c of unknown side leaves zero after lo, a time when it is there, and how far beyond zero it must be to fire.
+
+    Where an event says what is rounding, its action leaves guards on the side from which they fall or rise; those that are not seen to leave zero
+    fire when they are beyond it by more than rounding.
+    """
+    tiny = _rounding(frame, c)
+    if tiny == 0.0:
+        side, left = _side_after(frame, clock, count, progress, c, lo, hi)
+        return side, left, 0.0
+    side = -frame.watch[c].direction
+    for k in range(44, 0, -4):
+        t = lo + (hi - lo) * 0.5**k
+        if side * _guard_at(frame, clock, count, progress, c, t) > tiny:
+            return side, t, 0.0
+    return side, lo, tiny
+
+
+@jit
+def _root(
+    frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, side: int, shift: float, a: float, b: float, gb: float
+) -> float:
+    """Return the first representable time past the zero of guard c, moved by ``shift`` (gb with it), in [a, b] by safeguarded secants."""
+    ga = _guard_at(frame, clock, count, progress, c, a) + shift
     for k in range(200):
         gap = 0.5 * max(4.0 * EPS * max(abs(a), abs(b)), 1e-15 * abs(clock.h_used))
         if abs(b - a) <= 2.0 * gap:
@@ -93,7 +143,7 @@ def _root(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, 
                 t = b - math.copysign(gap, b - a)
         if not ((t - a) * (b - t) > 0.0):
             t = middle
-        g = _guard_at(frame, clock, count, progress, c, t)
+        g = _guard_at(frame, clock, count, progress, c, t) + shift
         if g * side > 0.0:
             a, ga = t, g
         else:
@@ -126,17 +176,17 @@ def _earliest(frame: Frame, clock: Clock, count: Count, progress: Progress, lo: 
     found, until, found_side = -1, hi, 0
     looked = _look_at_middle(frame, clock, count, progress, lo, hi)
     for c in range(len(watch)):
-        side, left = sign[c], lo
+        side, left, tiny = sign[c], lo, 0.0
         if side == 0:
             if frame.guards[watch[c].event].rests == 1 or (looked and g[c] == 0.0 and g[len(watch) + c] == 0.0):
                 continue  # it stays at zero, or counts as if it did
-            side, left = _side_after(frame, clock, count, progress, c, lo, until)
+            side, left, tiny = _leaves_zero(frame, clock, count, progress, c, lo, until)
         if side == 0 or (watch[c].direction != 0 and watch[c].direction != -side):
             continue
-        value = g[c] if until == hi else _guard_at(frame, clock, count, progress, c, until)
+        value = side * tiny + (g[c] if until == hi else _guard_at(frame, clock, count, progress, c, until))
         if value * side <= 0.0:
-            until = _root(frame, clock, count, progress, c, side, left, until, value)
-            found, found_side = c, side
+            until = _root(frame, clock, count, progress, c, side, side * tiny, left, until, value)
+            found, found_side, clock.fired_shift = c, side, side * tiny
     return found, until, found_side
 
 
@@ -208,36 +258,44 @@ def _approach(frame: Frame, clock: Clock, count: Count, progress: Progress, c: i
         status = _step_to(frame, clock, count, progress, t - margin)
         if status != 0:
             return status
-        if g[c] * side > 0.0:
+        shift = clock.fired_shift
+        if (g[c] + shift) * side > 0.0:
             break
         left = start
-        if sign[c] == 0:
-            left = _side_after(frame, clock, count, progress, c, start, clock.t)[1]
-        clock.t_event = _root(frame, clock, count, progress, c, side, left, clock.t, g[c])
+        if sign[c] == 0 and shift == 0.0:
+            left = _leaves_zero(frame, clock, count, progress, c, start, clock.t)[1]
+        clock.t_event = _root(frame, clock, count, progress, c, side, shift, left, clock.t, g[c] + shift)
     else:
         return 0
     end = clock.t
     for _ in range(12):
         beyond = end + margin
-        value = _guard_at(frame, clock, count, progress, c, beyond)
+        value = _guard_at(frame, clock, count, progress, c, beyond) + clock.fired_shift
         if value * side <= 0.0 and (clock.t_bound - beyond) * clock.direction >= 0.0:
-            clock.t_event = _root(frame, clock, count, progress, c, side, end, beyond, value)
+            clock.t_event = _root(frame, clock, count, progress, c, side, clock.fired_shift, end, beyond, value)
             return 0
         margin *= 2.0
     progress.fired = -1
     if count.adaptive == 1:  # a step as long as this would see the same event again, in front of every short one
         clock.h = math.copysign(min(abs(clock.h), 0.25 * whole), clock.h)
-    for k in range(len(frame.watch)):
-        if g[k] != 0.0:
-            sign[k] = 1 if g[k] > 0.0 else -1
+    _take_sides(frame)
     return 0
+
+
+@jit
+def _take_sides(frame: Frame) -> None:
+    """Note on which side guards are; those of unknown side that may be rounding stay unknown."""
+    sign, g = frame.sign, frame.g
+    for c in range(len(frame.watch)):
+        if g[c] != 0.0 and (sign[c] != 0 or abs(g[c]) > _rounding(frame, c)):
+            sign[c] = 1 if g[c] > 0.0 else -1
 
 
 @jit
 def _scan(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
     """Look for events in the last step; `fired` becomes the component at which the step must be cut, or stays -1."""
-    m, pieces, lo = len(frame.watch), progress.probes + 1, clock.t_old
-    sign, g, watch = frame.sign, frame.g, frame.watch
+    pieces, lo = progress.probes + 1, clock.t_old
+    sign, watch = frame.sign, frame.watch
     for k in range(pieces):
         hi = clock.t
         if k + 1 < pieces:
@@ -260,9 +318,7 @@ def _scan(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
                 return status
             sign[c] = -side
             lo = t
-        for c in range(m):
-            if g[c] != 0.0:
-                sign[c] = 1 if g[c] > 0.0 else -1
+        _take_sides(frame)
         lo = hi
     return 0
 
@@ -277,6 +333,16 @@ def _mark_pending(frame: Frame, clock: Clock, count: Count, progress: Progress, 
         crossed = g[c] * sign[c] < 0.0 and (watch[c].direction == 0 or watch[c].direction == -sign[c])
         if crossed and c != progress.fired:
             sign[c] *= PENDING
+
+
+@jit
+def _note_fired(frame: Frame, clock: Clock, count: Count, progress: Progress, t: float) -> None:
+    """Keep the guard that fires as it is before its action, and its size within the step."""
+    c, start = progress.fired, clock.t_old
+    clock.fired_size = max(
+        abs(_guard_at(frame, clock, count, progress, c, start)), abs(_guard_at(frame, clock, count, progress, c, start + 0.5 * (t - start)))
+    )
+    clock.fired_value = _guard_at(frame, clock, count, progress, c, t)
 
 
 @jit
@@ -302,6 +368,7 @@ def _cut(frame: Frame, clock: Clock, count: Count, progress: Progress, renews: b
     if status != 0:
         return status
     _mark_pending(frame, clock, count, progress, t)
+    _note_fired(frame, clock, count, progress, t)
     x, probe = frame.x, frame.probe
     for i in range(n):
         x[i] = probe[i]
@@ -334,14 +401,18 @@ def _cut(frame: Frame, clock: Clock, count: Count, progress: Progress, renews: b
 
 @jit
 def _arm(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
-    """Note on which side of zero each guard starts; unknown (0) where it is zero or has just fired and acted."""
+    """Note on which side of zero each guard starts; unknown (0) where it is zero, or has just fired and its action has not moved it."""
     status = _guards(frame, clock, count, clock.t, frame.x)
     sign, g = frame.sign, frame.g
     for c in range(sign.size):
         if abs(sign[c]) == PENDING:
             sign[c] //= PENDING
             continue
-        sign[c] = (1 if g[c] > 0.0 else -1) if g[c] != 0.0 and c != progress.forget else 0
+        if _rounding(frame, c) > 0.0:
+            known = abs(g[c]) > frame.watch[c].clear
+        else:
+            known = c != progress.forget or abs(g[c] - clock.fired_value) > MOVED * clock.fired_size
+        sign[c] = (1 if g[c] > 0.0 else -1) if known and g[c] != 0.0 else 0
     progress.forget = -1
     return status
 
@@ -364,9 +435,7 @@ def _carry(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
         status = _record_event(frame, clock, count, progress, c, clock.t)
         if status != 0:
             return status
-    for c in range(len(watch)):
-        if g[c] != 0.0:
-            sign[c] = 1 if g[c] > 0.0 else -1
+    _take_sides(frame)
     return 0
 
 

@@ -179,7 +179,7 @@ class Session:
 
         frame, offset = self.frame, 0
         guards: list[tuple[int, ...]] = []
-        watch: list[tuple[int, int]] = []
+        watch: list[tuple[int, int, float]] = []
         for e, event in enumerate(events):
             mode = pr.RESTARTS if event.restart else pr.RECORD_ONLY
             mode = pr.STOPS_THERE if event.terminal else mode
@@ -189,7 +189,7 @@ class Session:
             elif event.action is not None:
                 mode = pr.ASKS_PYTHON
             guards.append((*self.bind(event.guard), offset, mode, *action, int(event.patient), int(event.rests)))
-            watch += [(direction, e) for direction in event.directions]
+            watch += [(direction, e, event.clear if c == 0 else np.inf) for c, direction in enumerate(event.directions)]
             offset += event.size
         room = EVENT_ROOM + offset * (probes + 2)
         frame.watcher, frame.guards, frame.watch = kernel.address, fr.Guard.table(guards), fr.Watched.table(watch)

@@ -26,6 +26,7 @@ from ..driven_books import supplied_between
 from ..inputs import Inputs
 from ..run import DEFAULTS, Outcome, Restart, Settings
 from .contact_instant import rows_of
+from .contact_numbers import passable
 from .contact_table import EventContacts, Impact, Touch
 from .contacts import SWEEPS, TOLERANCE, TreeContacts
 from .crossing import joined
@@ -44,6 +45,8 @@ POINTS, MOST_ROOM = 8, 20_000
 TOUCHING, SLOW = 1e-9, 1e-11
 #: Rebounds up to this part of the smallest size end in rest at once: the time in which they would have is told.
 LOW = 1e-12
+#: Most times that gaps are taken away where others come to overlap by that.
+CLOSINGS = 5
 #: Rounds in which an active set must settle.
 ROUNDS = 20
 #: Most rounds in which bounds of couples follow normal impulses.
@@ -113,7 +116,7 @@ class ContactEventRun(ProjectedRun):
         #: When impacts that follow ever faster have come to an end, and between whom.
         self.rests: list[tuple[float, str]] = []
         if not contacts.only_planes:
-            self.record.reach = 0.9 * self._size
+            self.record.reach = min(0.9 * self._size, passable(contacts.scene.native.solids.array))
 
     def _refuse_laws(self) -> None:
         """Laws that Moreau's steps know and events do not."""
@@ -153,14 +156,12 @@ class ContactEventRun(ProjectedRun):
     def _switch(self, t: float, x: np.ndarray) -> np.ndarray:
         """Impacts at an instant, and the active set after them."""
         c, x = self.record, np.array(x, dtype=float)
-        touching = self._look(t, x)
-        if len(touching) > MOST:
-            raise SolverError(f"{len(touching)} contacts are closed at t = {t:.9g} s; method='moreau' is made for so many")
+        touching = self._close(t, x)
         c.from_[: len(x)] = x
-        self._close(t, x, touching)
         x = self._impact(t, x, touching)
+        low = self._low_speeds(t, x, touching)
         for _ in range(ROUNDS):
-            if self._settle(t, x, touching):
+            if self._settle(t, x, touching, low):
                 self._history.append(_Active(t, c.key[: 3 * c.count].copy(), c.slides[: c.count].copy(), c.along[: 3 * c.count].copy()))
                 return x
             x = self._shock(t, x, touching)
@@ -168,13 +169,25 @@ class ContactEventRun(ProjectedRun):
             f"no forces of contact fit the laws at t = {t:.9g} s, even after impacts without collision (Painlevé); {self._pairs(touching)}"
         )
 
-    def _close(self, t: float, x: np.ndarray, which: np.ndarray) -> None:
-        """Takes what is left of gaps from the positions, in place."""
+    def _close(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Takes what is left of gaps from the positions, in place; the contacts that touch then, which count as closed."""
+        s = self.record.contacts
+        which = self._hold(self._look(t, x), t)
+        for _ in range(CLOSINGS):
+            self._native(closed.close_gaps)(t, x, x)
+            which = self._hold(self._look(t, x), t)
+            if s.gap[which].min(initial=0.0) >= -TOUCHING * self._size:  # nothing else has come to overlap
+                break
+        return which
+
+    def _hold(self, which: np.ndarray, t: float) -> np.ndarray:
+        """Counts contacts as closed."""
         c, s = self.record, self.record.contacts
+        if len(which) > MOST:
+            raise SolverError(f"{len(which)} contacts are closed at t = {t:.9g} s; method='moreau' is made for so many")
         c.count = len(which)
         c.key[: 3 * len(which)] = s.key[: 3 * s.count].reshape(-1, 3)[which].ravel()
-        self._native(closed.close_gaps)(t, x, x)
-        self._native(closed.found)(t, x, x)
+        return which
 
     def _speeds(self, x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         J, Y = self._rows(which)
@@ -238,7 +251,11 @@ class ContactEventRun(ProjectedRun):
             W, right, soft = J[rows] @ Y[rows].T, w[rows].copy(), np.zeros(len(rows))
             for r, bound in tied:  # a normal impulse that is given
                 soft[r], right[r] = W[r + 1, r + 1], -W[r + 1, r + 1] * bound
-            found = solved(dense_problem(W, right, blocks, coefficients, soft if tied else None), p[rows], tolerance=1e-13 * size)
+            found = solved(
+                dense_problem(W, right, blocks, coefficients, soft if tied else None),
+                p[rows],
+                tolerance=max(1e-13 * size, 1e-16 * self.record.scale),
+            )
             p[rows] = found
             if not any(parent[i] >= 0 for i in kept) or np.abs(p - before).max() <= 1e-14 * np.abs(p).max():
                 break
@@ -279,7 +296,15 @@ class ContactEventRun(ProjectedRun):
                 )
         return new
 
-    def _settle(self, t: float, x: np.ndarray, touching: np.ndarray) -> bool:
+    def _low_speeds(self, t: float, x: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Speeds of contacts up to which what leaves does not come far enough to count: it would be back at once, as one of two feet that strike in turns."""
+        if not len(which):
+            return np.zeros(0)
+        law, sort = self.record.contacts.law[which].copy(), self.record.contacts.sort[which].copy()
+        ends = (self.contacts.record.impacts.restitution[law] < 1.0) & (sort < DRY)
+        return np.where(ends, np.sqrt(2.0 * LOW * self._size * np.maximum(-self._pull(t, x, which), 0.0)), 0.0)
+
+    def _settle(self, t: float, x: np.ndarray, touching: np.ndarray, low: np.ndarray) -> bool:
         """Finds which contacts stay closed, and which of them slide; False where no forces fit the laws."""
         c, s = self.record, self.record.contacts
         u, *_ = self._speeds(x, touching)
@@ -291,7 +316,7 @@ class ContactEventRun(ProjectedRun):
         axes[single, 1], axes[single, 2] = axes[single, 0], 0.0  # they move along the first row
         keys, u = s.key[: 3 * s.count].reshape(-1, 3)[touching].copy(), u.reshape(-1, 3)
         ways = np.where(single[:, None], np.c_[u[:, 0], np.zeros(len(u))], u[:, 1:])
-        stays = (u[:, 0] <= 10.0 * slow) | (sort >= DRY)
+        stays = (u[:, 0] <= np.maximum(10.0 * slow, low)) | (sort >= DRY)
         law = s.law[touching].copy()
         mu = np.c_[c.laws.friction[law], c.laws.across[law]]
         sliding = (np.hypot(*ways.T) > closed.AT_REST * c.scale) | ((mu[:, 0] == 0.0) & (sort < DRY))
@@ -396,7 +421,8 @@ class ContactEventRun(ProjectedRun):
         control.pop("steps")
         if control["t_eval"] is not None:
             control["t_eval"] = [t for t in control["t_eval"] if t >= span[0]]
-        touch = Event(self._native(closed.guards), -1, False, self._switch, True, EVENT, closed.GUARDS, patient=True)
+        clear = 0.5 * TOUCHING * self._size  # open gaps beyond those of contacts that rebound are larger
+        touch = Event(self._native(closed.guards), -1, False, self._switch, True, EVENT, closed.GUARDS, patient=True, clear=clear)
         return by(
             self._native(closed.slope), span, first, self.settings.method, project=self._native(closed.project), events=[touch, *self.acting_events(), *more],
             samples=self._samples(span), output=self._native(closed.forces), output_size=self.record.values.size + 1,

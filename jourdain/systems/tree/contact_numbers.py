@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from ...errors import InputError
 from ...formalisms.functions.touching import restitution_function
 from ...model.contact_laws import IMPACTS, Rigid, check_coefficient
 from ...native.function import compile_function
+from ...solvers.collision.records import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, PLANE, SPHERE, TORUS
 from ...solvers.nonsmooth.impacts import Impacts
 from ...symbolic.expr import ZERO
 
@@ -101,4 +103,16 @@ def _has(law: Any, word: str) -> int:
     return int(isinstance(law, Rigid) and getattr(law, word) is not ZERO)
 
 
-__all__ = ["directions_of", "impacts_of", "rope_rows", "too_long"]
+def passable(solids: np.ndarray) -> float:
+    """How far bodies may move from one look to the next without passing through each other unseen.
+
+    Overlaps of solids are seen while they last; surfaces of triangles only from the side on which the middle of a shape is.
+    """
+    x, y, z, size = (solids[name] for name in ("x", "y", "z", "size"))
+    least = np.minimum(np.minimum(x, y), z)
+    half = {SPHERE: x, CAPSULE: x, TORUS: y, BOX: least, ELLIPSOID: least, CYLINDER: np.minimum(x, y)}
+    thin = [float(half.get(int(k), 0.2 * size)[i]) for i, k in enumerate(solids["kind"]) if k not in (PLANE, MESH)]
+    return (0.5 if (solids["kind"] == MESH).any() else 1.8) * min(thin, default=math.inf)
+
+
+__all__ = ["directions_of", "impacts_of", "passable", "rope_rows", "too_long"]

@@ -337,3 +337,16 @@ if p[0]==1.0:
     assert p[1] > 20
     assert switched.y == pytest.approx(plain.at(times)[:, :2], abs=3e-7)
     assert switched.stats.rhs <= 1.1 * plain.stats.rhs
+
+
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "rk4", "radau"])
+@pytest.mark.parametrize("spacing", [0.5, 1e-2])
+def test_an_action_that_moves_its_own_guard_away_from_zero(method, spacing):
+    """ẏ = 1 passes marks that are set anew by each event, several of them within what would be one step."""
+    marks = native(f"x[1]=x[1]+{spacing}")
+    event = Event(native("f[0]=x[0]-x[1]"), 1, action=marks)
+    options = {"step": 0.013} if method == "rk4" else {}
+    if method == "radau":
+        options["jacobian"] = native("f[0]=0\nf[1]=0\nf[2]=0\nf[3]=0")
+    run = integrate(native("f[0]=1\nf[1]=0"), (0, 5.3 * spacing * 2), [0.0, spacing], method, events=[event], **options).check()
+    assert [e.t for e in run.events] == pytest.approx(spacing * np.arange(1, 11), abs=1e-9)

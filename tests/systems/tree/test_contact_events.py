@@ -275,3 +275,38 @@ def test_what_does_not_go_from_event_to_event_says_so() -> None:
         s.simulate({"f.z": 0.05}, 0.1, "radau")
     with pytest.raises(InputError, match="set-valued"):
         s.simulate({"f.z": 0.05}, 0.1, "generalized-alpha")
+
+
+@pytest.mark.parametrize(
+    "shape", [jd.box(0.2, 0.15, 0.25, density=1e3), jd.capsule(0.08, 0.2, density=1e3), jd.cylinder(0.1, 0.2, density=1e3)]
+)
+@pytest.mark.parametrize("floor", ["plane", "triangles"])
+def test_bodies_that_tumble_onto_a_floor_stay_above_it(shape: Any, floor: str) -> None:
+    """One point rebounds or rests while others come down: each of them is an impact, within the step after the last event, too."""
+    m = jd.Model("tumble")
+    corners = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-0.3, 0.0)])
+    faces = [
+        (0, 1, 3),
+        (0, 3, 2),
+        (4, 6, 7),
+        (4, 7, 5),
+        (0, 4, 5),
+        (0, 5, 1),
+        (2, 3, 7),
+        (2, 7, 6),
+        (0, 2, 6),
+        (0, 6, 4),
+        (1, 5, 7),
+        (1, 7, 3),
+    ]
+    m.ground.shapes.append(jd.plane() if floor == "plane" else jd.mesh((corners, faces), density=1.0))
+    m.free("f", m.ground, m.body("b", shape=shape))
+    m.contact("floor", law=jd.contact.rigid(friction=0.3, restitution=0.3))
+    s = m.compile()
+    rng = np.random.default_rng(1)
+    for _ in range(2):
+        e = rng.normal(size=4)
+        turn = {f"f.orientation.e{k}": float(x) for k, x in enumerate(e / np.linalg.norm(e))}
+        sol = s.simulate({"f.z": 0.3, **turn}, 0.8, rtol=1e-7)
+        assert sol["f.z"].min() > 0.07  # the least half thickness of all three is 0.075
+        assert sol["energy.total"].max() <= sol["energy.total"][0] * (1 + 1e-9)
