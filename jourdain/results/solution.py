@@ -615,7 +615,8 @@ class Solution(Shown):
         from jourdain.view import save_picture
 
         own, rest = _scene_options(options)
-        save_picture(self.scene(**own), path, t=float(self.t[-1]) if t is None else t, **rest)
+        when = float(self.t[-1]) if t is None else t
+        save_picture(self.scene(**own, at=when), path, t=when, **rest)
 
     def save_movie(self, path: str | Path, **options: Any) -> None:
         """Writes a movie (.mp4 or .gif)."""

@@ -174,6 +174,10 @@ class Browser:
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
+    def hover(self, x: float, y: float) -> None:
+        """Move the mouse to a point of the page in px."""
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
     def screenshot(self, kind: str = "png") -> bytes:
         """The page as a PNG or JPEG file."""
         quality = {"quality": 93} if kind == "jpeg" else {}

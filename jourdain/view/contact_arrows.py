@@ -16,42 +16,46 @@ INSTANTS, MOST = 300, 240
 LONGEST = 3.0
 
 
-def add_contact_arrows(scene: Scene, shown: Sequence[tuple[Any, np.ndarray]], contact: str) -> None:
+def add_contact_arrows(scene: Scene, shown: Sequence[tuple[Any, np.ndarray]], contact: str, at: float | None = None) -> None:
     """Arrows of a contact's forces, on bodies at the points where they touch; on their origins where a solution has not kept every step.
 
-    ``shown`` are solutions as they were computed, with the instants that the scene has.  The bodies know whom they touched.
+    ``shown`` are solutions as they were computed, with the instants that the scene has.  The bodies know whom they touched.  With ``at`` contacts are looked for at
+    that instant alone, as a picture needs them.
     """
     for (solution, times), run in zip(shown, scene.runs, strict=True):
         try:
-            tracks, pairs = _points(solution, times, contact)
+            tracks, pairs = _points(solution, times, contact, at)
         except InputError:  # samples of a run, or one that was read from a file
-            tracks, pairs = _on_bodies(solution, times, contact, run), set()
+            tracks, pairs = _on_bodies(solution, times, contact, run), {}
         _shorten([vectors for _, vectors in tracks.values()])
+        known = {a.name for a in scene.arrows}
         for name, track in tracks.items():
             run.arrows[name] = track
-            if all(a.name != name for a in scene.arrows):
-                scene.arrows.append(Arrow(name))
-        _tell(scene, pairs)
+            if name not in known:
+                scene.arrows.append(Arrow(name, bodies=pairs.get(name)))
+        _tell(scene, set(pairs.values()))
 
 
-def _points(solution: Any, times: np.ndarray, contact: str) -> tuple[dict[str, tuple[np.ndarray, np.ndarray]], set[tuple[str, str]]]:
-    """Place and force of every point of every pair of bodies; where a pair touches at several points they are numbered."""
+def _points(
+    solution: Any, times: np.ndarray, contact: str, at: float | None
+) -> tuple[dict[str, tuple[np.ndarray, np.ndarray]], dict[str, tuple[str, str]]]:
+    """Place and force of every point of every pair of bodies, and the pairs; where a pair touches at several points they are numbered."""
     table = solution.contacts
-    chosen = np.unique(np.linspace(0, len(times) - 1, min(INSTANTS, len(times))).round().astype(int))
+    chosen = np.unique(np.linspace(0, len(times) - 1, min(INSTANTS, len(times))).round().astype(int)) if at is None else np.zeros(1, int)
     found: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    pairs: set[tuple[str, str]] = set()
+    pairs: dict[str, tuple[str, str]] = {}
     for k, first in enumerate(chosen):
         last = chosen[k + 1] if k + 1 < len(chosen) else len(times)
         count: dict[tuple[str, str], int] = {}
-        for touch in table.at(float(np.clip(times[first], solution.t[0], solution.t[-1]))):
+        for touch in table.at(float(np.clip(times[first] if at is None else at, solution.t[0], solution.t[-1]))):
             if touch.contact != contact or touch.state == "open":
                 continue
             a, b, force = touch.body_a, touch.body_b, touch.force
             if a == "ground":
                 a, b, force = b, a, -force
-            pairs.add((a, b))
             count[a, b] = number = count.get((a, b), 0) + 1
             name = f"{contact}: {b} on {a}" + (f", {number}" if number > 1 else "")
+            pairs[name] = a, b
             if name not in found and len(found) >= MOST:
                 continue
             place, vector = found.setdefault(name, (np.zeros((len(times), 3)), np.zeros((len(times), 3))))

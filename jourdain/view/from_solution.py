@@ -15,6 +15,7 @@ from ..model.constraints import Closure
 from ..model.flexible import FlexibleBody, PartBody
 from ..model.model import Model
 from ..model.shapes import ellipsoid
+from ..model.units import quantity
 from ..results.refine import refined
 from .default_shapes import Numbers, bearing, distinct, invented_shapes, joint_axis, model_size, rail
 from .rotation import Array, matrix_from_quaternion, quaternion_from_matrix
@@ -35,7 +36,7 @@ OPTIONS = ("camera", "follow", "ground", "up", "metadata", "name")
 def scene_of(
     solutions: Any, plots: Sequence[str] | Sequence[Sequence[str]] = (), trace: Sequence[str] = (), forces: Sequence[str] = (),
     system: Any = None, fine: int = 400, stress: Mapping[str, str] | str | None = None, exaggerate: float = 1.0, static: bool = True,
-    pieces: bool = False, **options: Any,
+    pieces: bool = False, at: Any = None, **options: Any,
 ) -> Scene:  # fmt: skip
     """A scene of one solution, or of several runs of the same model (the others as ghosts).
 
@@ -45,6 +46,7 @@ def scene_of(
     ``stress`` colours flexible bodies: what to show by body, or one word for all, such as "von mises", "displacement", "strain", "Mz";
     colours have the static share of joints, loads and inertia, as ``system.recover`` has (``static=False``: of the modes alone);
     ``exaggerate`` deforms them so many times more than they are.  ``pieces``: more of the same motion is to follow, whose amplitudes must mean the same.
+    ``at`` (s): the scene is looked at in this instant alone, so that forces of contacts are found there and nowhere else.
     Options are ``camera``, ``follow`` (a body), ``ground`` (height of the plane, m), ``up``, ``name``.
 
     >>> import jourdain as jd
@@ -108,7 +110,8 @@ def scene_of(
 
         given = solutions if isinstance(solutions, (list, tuple)) else [solutions]
         for name in own:
-            add_contact_arrows(scene, [(s, np.asarray(run.times)) for s, run in zip(given, scene.runs, strict=True)], name)
+            shown = [(s, np.asarray(run.times)) for s, run in zip(given, scene.runs, strict=True)]
+            add_contact_arrows(scene, shown, name, None if at is None else quantity(at, "s"))
     for key, value in options.items():
         setattr(scene, key, value)
     return scene

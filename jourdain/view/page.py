@@ -36,6 +36,7 @@ MODULES = {
     "jourdain/player": "player.js",
     "jourdain/panel": "panel.js",
     "jourdain/controls": "controls.js",
+    "jourdain/touches": "touches.js",
     "jourdain/app": "app.js",
 }
 # error bound relative to the scene's size, and the most bytes of tracks it may cost

@@ -104,6 +104,7 @@ class Arrow:
     unit: str = "N"
     scale: float | None = None
     colour: str | None = None
+    bodies: tuple[str, str] | None = None  #: of a contact: on whom it acts, and who acts
 
 
 @dataclass

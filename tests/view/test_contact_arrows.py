@@ -72,3 +72,15 @@ def test_impacts_leave_other_forces_to_be_seen() -> None:
 def test_a_name_that_is_neither_joint_nor_contact(stack: jd.Solution) -> None:
     with pytest.raises(InputError, match=r"no joint or contact 'tuch'.*f0, f1, touch"):
         stack.scene(forces=["tuch"])
+
+
+def test_a_picture_looks_for_contacts_at_its_instant_alone(stack: jd.Solution, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+    table = type(stack.contacts)
+    at = table.at
+    monkeypatch.setattr(table, "at", lambda self, t: asked.append(t) or at(self, t))
+    scene = stack.scene(forces=["touch"], at="60 ms")
+    assert asked == [0.06]
+    assert len(scene.arrows) == 8
+    force = sum(np.asarray(scene.runs[0].arrows[a.name][1])[30, 2] for a in scene.arrows if a.bodies == ("b0", "ground"))
+    np.testing.assert_allclose(force, 2 * 0.2 * 0.2 * 0.1 * 500.0 * G, rtol=1e-6)

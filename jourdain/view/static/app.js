@@ -9,6 +9,7 @@ import { Plots } from "jourdain/plots";
 import { Panel } from "jourdain/panel";
 import { Legend } from "jourdain/legend";
 import { Controls } from "jourdain/controls";
+import { Touches } from "jourdain/touches";
 
 class App {
   constructor(data, runs, blocks) {
@@ -51,6 +52,7 @@ class App {
     this.links = new Links(data, this.bodies, stage);
     this.arrows = new Arrows(data, stage);
     this.traces = new Traces(data, this.bodies, stage);
+    this.touches = new Touches(data, this.bodies, stage);
     this.makeLayers();
   }
 
@@ -103,7 +105,7 @@ class App {
     const solids = [...bodies.groups.values()].map((group) => group.userData.solids);
     this.layers = {
       bodies: { on: true, count: solids.length, set: all(bodies.crowd ? [...solids, bodies.crowd.root] : solids) },
-      edges: { on: bodies.edges.length < (stage.plain ? 40 : 150), count: bodies.edges.length, set: all(bodies.edges) },
+      edges: { on: bodies.outlined < (stage.plain ? 40 : bodies.crowd ? 2000 : 150), count: bodies.outlined, set: all(bodies.edges) },
       joints: { on: true, count: joints.length, set: all(joints) },
       links: { on: true, count: data.links.length, set: all([this.links.root]) },
       forces: { on: true, count: data.arrows.length, set: all([this.arrows.root]) },
@@ -200,6 +202,7 @@ class App {
     if (!mode) {
       this.arrows.update(player.run);
       this.traces.update(player.run);
+      this.touches.update(player.run);
     }
     this.track();
     this.stage.scene.updateMatrixWorld();
@@ -323,9 +326,20 @@ class App {
     this.select(hit?.name ?? null, hit?.vertex ?? null);
   }
 
+  // Whom the body under the mouse touches, looked for once a frame at most and not while the view is turned.
+  hover(event) {
+    if (!this.touches.arrows.length || this.hovering) return;
+    this.hovering = requestAnimationFrame(() => {
+      this.hovering = null;
+      const over = event.type === "pointermove" && !event.buttons && this.player.mode < 0;
+      this.touches.show(over ? this.hit(event)?.name ?? null : null, this.player.run, event.clientX, event.clientY);
+    });
+  }
+
   listen() {
     const { canvas } = this.stage;
     let pressed = null;
+    for (const kind of ["pointermove", "pointerleave"]) canvas.addEventListener(kind, (e) => this.hover(e));
     canvas.addEventListener("pointerdown", (e) => { pressed = [e.clientX, e.clientY]; });
     canvas.addEventListener("pointerup", (e) => {
       if (pressed && Math.hypot(e.clientX - pressed[0], e.clientY - pressed[1]) < 4 && e.button === 0) this.pick(e);
@@ -469,6 +483,12 @@ function open(app) {
       const foot = group.position.toArray();
       return { foot, tip: foot.map((x, k) => x + arrow.scale * run.value(track[3 + k])), shown: group.visible };
     },
+    // where the origin of a body is in the window, px
+    screen(name) {
+      const { x, y } = new THREE.Vector3(...app.pose(name).position).project(stage.camera), box = stage.canvas.getBoundingClientRect();
+      return [box.left + (x + 1) / 2 * box.width, box.top + (1 - y) / 2 * box.height];
+    },
+    touches: () => [...app.touches.of(app.touches.name, player.run)].map(([other, { force, points }]) => ({ other, force: force.toArray(), points })),
     ticks: () => app.plots.plots.map((plot) => plot.ticks),
     counts: () => ({ traces: app.traces.items.filter((i) => i.tube).length, ghosts: app.bodies.ghosts.length }),
     camera(position, target, fov) {

@@ -22,7 +22,7 @@ function solid(geometry, surface, shadow = true) {
   return mesh;
 }
 
-// Shapes from which on equal ones are drawn together on slow machines.
+// Shapes from which on equal ones are drawn together.
 const MANY = 60;
 // The layer of meshes that can be picked but are drawn by their crowd.
 export const DRAWN_TOGETHER = 1;
@@ -40,6 +40,17 @@ class Crowd {
     mesh.layers.set(DRAWN_TOGETHER);
     if (!this.kinds.has(mesh.geometry)) this.kinds.set(mesh.geometry, []);
     this.kinds.get(mesh.geometry).push({ mesh, body, colour: mesh.material.color });
+  }
+
+  // Edges of all members in one call, by the same places.
+  outline(geometry, edges, ink) {
+    const { together, members } = this.sets.find((set) => set.together.geometry === geometry);
+    const lines = new THREE.LineSegments(edges, ink);
+    Object.assign(lines, { isInstancedMesh: true, instanceMatrix: together.instanceMatrix, instanceColor: null, morphTexture: null, count: members.length });
+    lines.raycast = () => {};
+    lines.frustumCulled = false;
+    this.root.add(lines);
+    return lines;
   }
 
   gather() {
@@ -84,8 +95,9 @@ export class Bodies {
     this.surfaces = new Map();
     this.outlines = new Map();
     this.edges = [];
+    this.outlined = 0;
     this.edgeInk = new THREE.LineBasicMaterial({ color: "#10151b", transparent: true, opacity: 0.32 });
-    this.crowd = look.plain && data.bodies.reduce((sum, body) => sum + body.shapes.length, 0) > MANY ? new Crowd(stage) : null;
+    this.crowd = data.bodies.reduce((sum, body) => sum + body.shapes.length, 0) > MANY ? new Crowd(stage) : null;
     for (const body of data.bodies) {
       const group = this.make(body, (shape) => this.surface(shape.colour || body.colour, shape.opacity));
       group.userData.body = body;
@@ -94,8 +106,10 @@ export class Bodies {
       this.groups.set(body.name, group);
       this.root.add(group);
     }
-    this.edgeInk = null;
     this.crowd?.gather();
+    for (const geometry of this.crowd?.kinds.keys() ?? [])
+      if (this.outlines.has(geometry)) this.edges.push(this.crowd.outline(geometry, this.outlines.get(geometry), this.edgeInk));
+    this.edgeInk = null;
     this.shift = new THREE.Vector3();
     this.turn = new THREE.Quaternion();
   }
@@ -116,8 +130,9 @@ export class Bodies {
       mesh.position.set(...shape.position);
       mesh.quaternion.copy(quaternion(shape.quaternion));
       solids.add(mesh);
-      if (this.edgeInk && shape.opacity === 1) this.crowd?.add(mesh, body);
-      if (this.edgeInk && !["sphere", "capsule", "torus"].includes(shape.kind)) this.outline(mesh);
+      const joins = this.edgeInk && this.crowd && shape.opacity === 1;
+      if (joins) this.crowd.add(mesh, body);
+      if (this.edgeInk && !["sphere", "capsule", "torus"].includes(shape.kind)) this.outline(mesh, joins);
     }
     group.add(solids);
     group.userData.solids = solids;
@@ -134,8 +149,10 @@ export class Bodies {
     return surface;
   }
 
-  outline(mesh) {
+  outline(mesh, together) {
     if (!this.outlines.has(mesh.geometry)) this.outlines.set(mesh.geometry, new THREE.EdgesGeometry(mesh.geometry, 32));
+    this.outlined++;
+    if (together) return;
     const lines = new THREE.LineSegments(this.outlines.get(mesh.geometry), this.edgeInk);
     lines.raycast = () => {};
     this.edges.push(lines);
