@@ -4,6 +4,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 from .errors import InputError, JourdainError, ModelError, SolverError
+from .forking import fork_after_imports as _fork_after_imports
 from .model import Body, Frame, Joint, Model
 from .moved import install as _install_older_names
 from .symbolic import (  # fmt: skip
@@ -128,6 +129,7 @@ _LATER = {
     "SimulationInterrupted": "systems.run",
 }
 
+_fork_after_imports()
 _install_older_names()
 del TYPE_CHECKING
 

@@ -27,6 +27,8 @@ CLOSED = 1e-11
 #: Guesses that are left by more than this (rad, m) are told.
 FAR = 0.1
 ITERATIONS = 100
+#: The weight of a guess among coordinates of which nothing was said.
+GUESSED = 10.0
 #: Sizes of the random displacements (rad, m) tried when a guess is stuck, such as a linkage guessed with all its bars in one line.
 NUDGES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.8)
 
@@ -104,7 +106,8 @@ def assemble(
     rates, fixed = _split_rates(system, {n: x for n, x in (fixed or {}).items() if n not in told})  # type: ignore[union-attr]
     columns = [velocity_column(system, n) for n in fixed]
     kept = [] if held is not None or isinstance(guess, State) else _kept_columns(system, own, [*fixed, *(guess or {})])
-    q, residual, iterations = _close_near(system, c.pack(fixed, near), columns, kept, _scale(system, weights), t)
+    guessed = [] if guess is None or isinstance(guess, State) else [c.index(n) for n in guess if n not in own.states]
+    q, residual, iterations = _close_near(system, c.pack(fixed, near), columns, kept, _scale(system, guessed, weights), t)
     v = _velocities(system, q, {**rates, **dict(velocities or {})}, own.rates, t)
     J = jacobian_at(system, q, t)
     wanted = [velocity_column(system, n) for n in preferred]
@@ -113,9 +116,7 @@ def assemble(
     z = user_states(system, own.states)
     redundant = redundant_names(system.reference, State(system, q, v, z, t))
     found = report(system, parts, redundant, residual, iterations)
-    if guess is not None and not isinstance(guess, State):
-        places = [c.index(n) for n in guess if n not in own.states]
-        found = replace(found, guessed={c.position_names[i]: (float(near[i]), float(q[i])) for i in places})
+    found = replace(found, guessed={c.position_names[i]: (float(near[i]), float(q[i])) for i in guessed})
     state = AssembledState(system, q, v, z, t, own.memories | told, found)
     return _on_branch(state, {**rates, **dict(velocities or {})}, branch)
 
@@ -160,9 +161,12 @@ def _split_rates(system: System, values: Mapping[str, Any]) -> tuple[dict[str, A
     return {n: x for n, x in values.items() if n in names}, {n: x for n, x in values.items() if n not in names}
 
 
-def _scale(system: System, weights: Mapping[str, float] | None) -> np.ndarray:
-    """How freely each velocity direction may be moved while closing (1 by default, smaller is stiffer)."""
-    scale = np.ones(system.nv)
+def _scale(system: System, guessed: Sequence[int], weights: Mapping[str, float] | None) -> np.ndarray:
+    """How freely each velocity direction may be moved while closing (1 by default, smaller is stiffer); what is guessed holds against what is not."""
+    scale, c = np.ones(system.nv), system.configuration
+    turned = {k for iq, _ in c.quaternions for k in range(iq, iq + 4)}
+    for i in set(guessed) - turned:
+        scale[velocity_column(system, c.position_names[i])] = 1.0 / GUESSED
     for name, weight in (weights or {}).items():
         if not weight > 0:
             raise InputError(f"assemble: the weight of '{name}' must be positive, got {weight}")

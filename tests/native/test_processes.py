@@ -360,6 +360,39 @@ def test_children_forked_while_a_thread_compiles_can_compile(tmp_path: Path) -> 
     assert done.stdout.strip() == "[0, 0, 0, 0, 0, 0]", done.stderr[-800:]
 
 
+IMPORTS = """
+import os, signal, sys, threading, time
+import jourdain
+sys.path.insert(0, sys.argv[1])
+def importing():
+    import slow_one
+ends = []
+for i in range(3):
+    sys.modules.pop("slow_one", None)
+    thread = threading.Thread(target=importing)
+    thread.start()
+    time.sleep(0.1)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        import slow_one
+        os._exit(0)
+    ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    thread.join()
+print(ends)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
+def test_children_forked_while_a_thread_imports_can_import(tmp_path: Path) -> None:
+    (tmp_path / "slow_one.py").write_text("import time\ntime.sleep(0.4)\n")
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", IMPORTS, str(tmp_path)], env=environment, capture_output=True, text=True, timeout=100
+    )
+    assert done.stdout.strip() == "[0, 0, 0]", done.stderr[-800:]
+
+
 def test_code_as_bytes() -> None:
     (x,) = positions(1)
     f = compiled({"q": [x]}, {"y": [[x, 2.0]], "z": x * x})

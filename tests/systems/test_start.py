@@ -152,6 +152,18 @@ def test_guesses_of_the_model_are_not_kept() -> None:
     assert abs(s.assemble()[first] - 0.7) > 1e-3
 
 
+def test_a_guess_weighs_more_than_what_nobody_said() -> None:
+    """With a freedom left, what was guessed moves less than the coordinates beside it, under either of its names."""
+    m, state = closed_four_bar()
+    s = state.system
+    first = s.coordinate_names[0]
+    m.initial = {n: float(state[n]) for n in s.coordinate_names}
+    m.guesses = list(s.coordinate_names)
+    for name in (first, first.rpartition(".")[0]):
+        found = s.assemble(guess={name: float(state[first]) + 0.3})
+        assert abs(found[first] - state[first] - 0.3) < 0.02 and np.abs(found.q - state.q)[1:].max() > 0.05
+
+
 def test_initial_values_that_do_not_fit_are_the_guess() -> None:
     m, state = closed_four_bar()
     s = state.system
