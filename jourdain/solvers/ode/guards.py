@@ -11,8 +11,9 @@ from typing import Any
 
 from jourdain.native.call import call
 from jourdain.native.kernel import jit, kernel
-from jourdain.solvers.ode.frame import EPS, EVENT, GUARD_NAN, RENEWED, TERMINAL, ZENO, Clock, Count, Frame, Progress, view
-from jourdain.solvers.ode.progress import ARM, ASKS_PYTHON, CARRY, RECORD_ONLY, SCAN, STOPS_THERE, hook, point
+from jourdain.solvers.ode.frame import EPS, EVENT, RENEWED, TERMINAL, ZENO, Clock, Count, Frame, Progress, view
+from jourdain.solvers.ode.guard_values import all_guards, first_dip, guard_at, guard_of, note_beginning
+from jourdain.solvers.ode.progress import ARM, ASKS_PYTHON, CARRY, MOST_DIPS, RECORD_ONLY, SCAN, STOPS_THERE, hook, point
 
 CLOSE_EVENTS = 1e-8
 UNRESOLVED_EVENTS = 1e-11
@@ -28,48 +29,13 @@ ROUNDING = 1e-4
 
 
 @jit
-def _guard(frame: Frame, clock: Clock, count: Count, e: int, t: float, x: Any, behind: int) -> int:
-    """Evaluate the guards of event e at (t, x) into `g`, so many places behind their own."""
-    guard = frame.guards[e]
-    return hook(frame, clock, count, guard.function, guard.args, t, x, frame.g[guard.offset + behind :])
-
-
-@jit
-def _guards(frame: Frame, clock: Clock, count: Count, t: float, x: Any) -> int:
-    """Evaluate all guards at (t, x) into `g`."""
-    for e in range(len(frame.guards)):
-        status = _guard(frame, clock, count, e, t, x, 0)
-        if status != 0:
-            return status
-        c = frame.guards[e].offset
-        while c < len(frame.watch) and frame.watch[c].event == e:
-            if frame.g[c] != frame.g[c]:
-                clock.t_bad = t
-                count.bad = e
-                return GUARD_NAN
-            c += 1
-    return 0
-
-
-@jit
-def _guard_at(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, t: float) -> float:
-    """Return guard component c at time t of the last step; NaN if it cannot be had."""
-    event = frame.watch[c].event
-    if point(frame, clock, count, progress, t) != 0:
-        return math.nan
-    if _guard(frame, clock, count, event, t, frame.probe, len(frame.watch)) != 0:
-        return math.nan
-    return frame.g[len(frame.watch) + c]
-
-
-@jit
 def _begins_off_zero(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, lo: float, hi: float, start: float) -> bool:
     """Whether the value of guard c at lo is more than rounding."""
     if start == 0.0:
         return False
     most = abs(start)
     for k in range(44, 0, -4):
-        value = _guard_at(frame, clock, count, progress, c, lo + (hi - lo) * 0.5**k)
+        value = guard_at(frame, clock, count, progress, c, lo + (hi - lo) * 0.5**k)
         if k > 32 and not abs(value - start) <= CONSTANT * abs(start):
             return False
         most = max(most, abs(value))
@@ -82,13 +48,13 @@ def _side_after(frame: Frame, clock: Clock, count: Count, progress: Progress, c:
 
     What is seen first may be rounding, of any sign: it counts where it has grown 16 times later, or where nothing else is seen.
     """
-    start = _guard_at(frame, clock, count, progress, c, lo)
+    start = guard_at(frame, clock, count, progress, c, lo)
     if _begins_off_zero(frame, clock, count, progress, c, lo, hi, start):
         return (1 if start > 0.0 else -1), lo
     before, since, value, t = 0.0, lo, 0.0, lo
     for k in range(44, 0, -4):
         t = lo + (hi - lo) * 0.5**k
-        value = _guard_at(frame, clock, count, progress, c, t)
+        value = guard_at(frame, clock, count, progress, c, t)
         if before * value > 0.0 and abs(value) > 2.0 * abs(before):
             return (1 if before > 0.0 else -1), since
         before, since = value if t != lo and abs(value) > 4.0 * abs(start) else 0.0, t
@@ -118,7 +84,7 @@ def _leaves_zero(frame: Frame, clock: Clock, count: Count, progress: Progress, c
     side = -frame.watch[c].direction
     for k in range(44, 0, -4):
         t = lo + (hi - lo) * 0.5**k
-        if side * _guard_at(frame, clock, count, progress, c, t) > tiny:
+        if side * guard_at(frame, clock, count, progress, c, t) > tiny:
             return side, t, 0.0
     return side, lo, tiny
 
@@ -128,7 +94,7 @@ def _root(
     frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, side: int, shift: float, a: float, b: float, gb: float
 ) -> float:
     """Return the first representable time past the zero of guard c, moved by ``shift`` (gb with it), in [a, b] by safeguarded secants."""
-    ga = _guard_at(frame, clock, count, progress, c, a) + shift
+    ga = guard_at(frame, clock, count, progress, c, a) + shift
     for k in range(200):
         gap = 0.5 * max(4.0 * EPS * max(abs(a), abs(b)), 1e-15 * abs(clock.h_used))
         if abs(b - a) <= 2.0 * gap:
@@ -143,7 +109,7 @@ def _root(
                 t = b - math.copysign(gap, b - a)
         if not ((t - a) * (b - t) > 0.0):
             t = middle
-        g = _guard_at(frame, clock, count, progress, c, t) + shift
+        g = guard_at(frame, clock, count, progress, c, t) + shift
         if g * side > 0.0:
             a, ga = t, g
         else:
@@ -165,7 +131,7 @@ def _look_at_middle(frame: Frame, clock: Clock, count: Count, progress: Progress
     status = 0
     for e in range(len(frame.guards)):
         if status == 0:
-            status = _guard(frame, clock, count, e, middle, frame.probe, len(frame.watch))
+            status = guard_of(frame, clock, count, e, middle, frame.probe, len(frame.watch))
     return status == 0
 
 
@@ -183,7 +149,7 @@ def _earliest(frame: Frame, clock: Clock, count: Count, progress: Progress, lo: 
             side, left, tiny = _leaves_zero(frame, clock, count, progress, c, lo, until)
         if side == 0 or (watch[c].direction != 0 and watch[c].direction != -side):
             continue
-        value = side * tiny + (g[c] if until == hi else _guard_at(frame, clock, count, progress, c, until))
+        value = side * tiny + (g[c] if until == hi else guard_at(frame, clock, count, progress, c, until))
         if value * side <= 0.0:
             until = _root(frame, clock, count, progress, c, side, side * tiny, left, until, value)
             found, found_side, clock.fired_shift = c, side, side * tiny
@@ -236,7 +202,7 @@ def _step_to(frame: Frame, clock: Clock, count: Count, progress: Progress, t: fl
         status = hook(frame, clock, count, frame.project, frame.project_args, clock.t, frame.x, frame.x)
         count.fresh = 0
     if status == 0:
-        status = _guards(frame, clock, count, clock.t, frame.x)
+        status = all_guards(frame, clock, count, clock.t, frame.x)
     return status
 
 
@@ -270,7 +236,7 @@ def _approach(frame: Frame, clock: Clock, count: Count, progress: Progress, c: i
     end = clock.t
     for _ in range(12):
         beyond = end + margin
-        value = _guard_at(frame, clock, count, progress, c, beyond) + clock.fired_shift
+        value = guard_at(frame, clock, count, progress, c, beyond) + clock.fired_shift
         if value * side <= 0.0 and (clock.t_bound - beyond) * clock.direction >= 0.0:
             clock.t_event = _root(frame, clock, count, progress, c, side, clock.fired_shift, end, beyond, value)
             return 0
@@ -289,20 +255,26 @@ def _take_sides(frame: Frame) -> None:
     for c in range(len(frame.watch)):
         if g[c] != 0.0 and (sign[c] != 0 or abs(g[c]) > _rounding(frame, c)):
             sign[c] = 1 if g[c] > 0.0 else -1
+    note_beginning(frame)
 
 
 @jit
 def _scan(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
     """Look for events in the last step; `fired` becomes the component at which the step must be cut, or stays -1."""
-    pieces, lo = progress.probes + 1, clock.t_old
+    pieces, lo, dips = progress.probes + 1, clock.t_old, 0
     sign, watch = frame.sign, frame.watch
-    for k in range(pieces):
-        hi = clock.t
+    k = 0
+    while k < pieces:
+        end = clock.t
         if k + 1 < pieces:
-            hi = clock.t_old + (clock.t - clock.t_old) * (k + 1) / pieces
-        status = point(frame, clock, count, progress, hi)
-        if status == 0:
-            status = _guards(frame, clock, count, hi, frame.probe)
+            end = clock.t_old + (clock.t - clock.t_old) * (k + 1) / pieces
+        hi = end
+        status = _guards_inside(frame, clock, count, progress, hi)
+        if status == 0 and dips < MOST_DIPS:
+            hi = first_dip(frame, clock, count, progress, lo, end)
+            if hi != end:
+                dips += 1
+                status = _guards_inside(frame, clock, count, progress, hi)
         if status != 0:
             return status
         while True:
@@ -320,14 +292,23 @@ def _scan(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
             lo = t
         _take_sides(frame)
         lo = hi
+        if hi == end:
+            k += 1
     return 0
+
+
+@jit
+def _guards_inside(frame: Frame, clock: Clock, count: Count, progress: Progress, t: float) -> int:
+    """Evaluate all guards at a time of the last step."""
+    status = point(frame, clock, count, progress, t)
+    return all_guards(frame, clock, count, t, frame.probe) if status == 0 else status
 
 
 @jit
 def _mark_pending(frame: Frame, clock: Clock, count: Count, progress: Progress, t: float) -> None:
     """Mark the guards that have crossed together with the one that fired, so that they fire next."""
     sign, g, watch = frame.sign, frame.g, frame.watch
-    if _guards(frame, clock, count, t, frame.probe) != 0:
+    if all_guards(frame, clock, count, t, frame.probe) != 0:
         return
     for c in range(len(watch)):
         crossed = g[c] * sign[c] < 0.0 and (watch[c].direction == 0 or watch[c].direction == -sign[c])
@@ -340,9 +321,9 @@ def _note_fired(frame: Frame, clock: Clock, count: Count, progress: Progress, t:
     """Keep the guard that fires as it is before its action, and its size within the step."""
     c, start = progress.fired, clock.t_old
     clock.fired_size = max(
-        abs(_guard_at(frame, clock, count, progress, c, start)), abs(_guard_at(frame, clock, count, progress, c, start + 0.5 * (t - start)))
+        abs(guard_at(frame, clock, count, progress, c, start)), abs(guard_at(frame, clock, count, progress, c, start + 0.5 * (t - start)))
     )
-    clock.fired_value = _guard_at(frame, clock, count, progress, c, t)
+    clock.fired_value = guard_at(frame, clock, count, progress, c, t)
 
 
 @jit
@@ -402,7 +383,7 @@ def _cut(frame: Frame, clock: Clock, count: Count, progress: Progress, renews: b
 @jit
 def _arm(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
     """Note on which side of zero each guard starts; unknown (0) where it is zero, or has just fired and its action has not moved it."""
-    status = _guards(frame, clock, count, clock.t, frame.x)
+    status = all_guards(frame, clock, count, clock.t, frame.x)
     sign, g = frame.sign, frame.g
     for c in range(sign.size):
         if abs(sign[c]) == PENDING:
@@ -414,13 +395,14 @@ def _arm(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
             known = c != progress.forget or abs(g[c] - clock.fired_value) > MOVED * clock.fired_size
         sign[c] = (1 if g[c] > 0.0 else -1) if known and g[c] != 0.0 else 0
     progress.forget = -1
+    note_beginning(frame)
     return status
 
 
 @jit
 def _carry(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
     """Let guards that renewed memories have carried over zero fire at this instant."""
-    status = _guards(frame, clock, count, clock.t, frame.x)
+    status = all_guards(frame, clock, count, clock.t, frame.x)
     if status != 0:
         return status
     sign, g, watch = frame.sign, frame.g, frame.watch

@@ -11,7 +11,7 @@ from typing import Any
 from jourdain.native.call import call
 from jourdain.native.kernel import hot, jit, kernel
 from jourdain.solvers.ode.frame import EXHAUSTED, FINISHED, PAUSED, SAMPLE, UNDERFLOW, Clock, Count, Frame, Progress, view
-from jourdain.solvers.ode.progress import ARM, CUT, SCAN, hook, point
+from jourdain.solvers.ode.progress import ARM, CUT, MOST_DIPS, SCAN, hook, point
 
 #: Steps in a row that may be shorter than rounding at the end of the span allows: a run that needs more never gets there.
 MOST_TINY = 1000
@@ -150,7 +150,7 @@ def march(address: int) -> int:
             continue
         if progress.every_step == 1 and progress.rows + 2 > progress.row_limit:
             return PAUSED
-        room = progress.event_limit - progress.events > len(frame.watch) * (progress.probes + 1)
+        room = progress.event_limit - progress.events > len(frame.watch) * (progress.probes + 1 + MOST_DIPS)
         if progress.steps_left <= 0 or not room or (progress.leave > 0 and count.near >= progress.leave):
             return PAUSED
         clock.t_bound = stop

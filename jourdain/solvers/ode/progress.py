@@ -11,6 +11,8 @@ from jourdain.solvers.ode.frame import HOOK_FAILED, Arguments, Clock, Count, Fra
 
 # What follows an event.
 RECORD_ONLY, RESTARTS, ASKS_PYTHON, STOPS_THERE = range(4)
+#: How often guards that go beyond zero and come back are looked for within a step.
+MOST_DIPS = 2
 
 # What the search for events is asked to do.
 ARM, SCAN, CUT, CARRY = range(4)

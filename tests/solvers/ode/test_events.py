@@ -119,12 +119,21 @@ def test_accumulating_events_are_an_error():
         trajectory.check()
 
 
+@pytest.mark.parametrize("middle", [0.5, 0.21, 0.9])
+def test_a_guard_that_dips_below_zero_within_a_step(middle):
+    """A parabola is below zero for 0.02 of a step of 1."""
+    rhs, guard = native("f[0]=1"), native(f"f[0]=(t-{middle})**2-0.0001")
+    found = integrate(rhs, (0, 1), [0.0], "rk4", step=1.0, events=[Event(guard, restart=False)]).events
+    assert [record.t for record in found] == pytest.approx([middle - 0.01, middle + 0.01], abs=1e-12)
+
+
 def test_probes_find_a_short_visit():
-    """The parabola dips below zero and comes back within one step."""
-    rhs, guard = native("f[0]=1"), native("f[0]=(t-0.5)**2-0.0001")
+    """A peak of which neither the ends nor the middle of the step show anything."""
+    rhs, guard = native("f[0]=1"), native("f[0]=1.0-2.0/(1.0+((t-0.25)/0.02)**4)")
     assert not integrate(rhs, (0, 1), [0.0], "rk4", step=1.0, events=[Event(guard, restart=False)]).events
-    found = integrate(rhs, (0, 1), [0.0], "rk4", step=1.0, events=[Event(guard, restart=False)], event_probes=1).events
-    assert [record.t for record in found] == pytest.approx([0.49, 0.51], abs=1e-12)
+    found = integrate(rhs, (0, 1), [0.0], "rk4", step=1.0, events=[Event(guard, restart=False)], event_probes=3).events
+    half = 0.02
+    assert [record.t for record in found] == pytest.approx([0.25 - half, 0.25 + half], abs=1e-12)
 
 
 def test_discontinuous_law():

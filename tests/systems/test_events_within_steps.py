@@ -1,0 +1,57 @@
+"""Events that steps would pass over: what is thrown against a wall and falls back moves on a parabola, which any method takes in one step."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import jourdain as jd
+
+G = 9.81
+METHODS: list[dict[str, Any]] = [
+    {}, *({"method": name, "rtol": rtol} for name in ("dopri5", "dop853", "radau", "rosenbrock", "adams") for rtol in (1e-4, 1e-8)),
+    {"method": "rk4", "step": 0.25}, {"method": "generalized-alpha", "step": 0.002}, {"method": "semi-implicit-euler", "step": 5e-5},
+]  # fmt: skip
+FORMULATIONS = ["recursive", "semi-recursive", "cartesian", "natural", "directors"]
+
+
+def between_walls(x: float, v: float, low: float, high: float, e: float, span: float) -> tuple[int, float]:
+    """Impacts of a ball between two walls, and where it is at the end."""
+    t, count = 0.0, 0
+    while True:
+        up = v * v - 2 * G * (high - x)
+        rises = v > 0 and up > 0
+        wall = high if rises else low
+        tau = (v - math.sqrt(up)) / G if rises else (v + math.sqrt(v * v - 2 * G * (low - x))) / G
+        if t + tau > span:
+            tau = span - t
+            return count, x + v * tau - 0.5 * G * tau * tau
+        x, v, t, count = wall, -e * (v - G * tau), t + tau, count + 1
+
+
+def thrown() -> jd.Model:
+    m = jd.Model("thrown", gravity=(0, 0, -G))
+    for i, (low, high) in enumerate(((-0.5, 0.6), (-0.8, 0.4))):
+        z = m.prismatic(f"z{i}", m.ground, m.body(f"ball{i}", mass=1.0, inertia=(1, 1, 1)), axis="z")
+        m.event(f"floor{i}", z.position - low, direction=-1, jump={z.velocity: -0.9 * z.velocity})
+        m.event(f"ceiling{i}", z.position - high, direction=1, jump={z.velocity: -0.9 * z.velocity})
+    return m
+
+
+@pytest.mark.parametrize(
+    ("formulation", "options"),
+    [(f, o) for f in FORMULATIONS for o in METHODS if (f == "recursive" or "step" not in o) and (f != "directors" or not o)],
+    ids=lambda x: x if isinstance(x, str) else "-".join(map(str, x.values())) or "default",
+)
+def test_no_wall_is_passed(formulation: str, options: dict[str, Any]) -> None:
+    s = thrown().compile(formulation=formulation)
+    own = {"step": 1e-3} if formulation == "directors" else options
+    start = {"z0": 0.1, "z0.displacement_rate": 4.0, "z1": -0.3, "z1.displacement_rate": -5.0}
+    sol = s.simulate(start, 1.7, **own)
+    rough = 2e-2 if "step" in own and own.get("method") != "rk4" else 1e-6
+    for i, (x, v, low, high) in enumerate(((0.1, 4.0, -0.5, 0.6), (-0.3, -5.0, -0.8, 0.4))):
+        count, end = between_walls(x, v, low, high, 0.9, 1.7)
+        assert sum(name in (f"floor{i}", f"ceiling{i}") for name in sol.events.names) == count
+        assert sol[f"z{i}.displacement"][-1] == pytest.approx(end, abs=rough)
