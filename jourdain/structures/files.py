@@ -341,6 +341,7 @@ def opened(path: Path) -> Iterator[Any]:
         OSError,
         EOFError,
         zipfile.BadZipFile,
+        RuntimeError,  # of an archive that damage has made encrypted or of an unknown kind
         zlib.error,
         MemoryError,
     ) as error:

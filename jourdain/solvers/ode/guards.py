@@ -23,7 +23,7 @@ APPROACH = 1e-7
 #: An action has moved its own guard from zero where it changed it by more than this part of what it was within the step before.
 MOVED = 1e-3
 #: A guard was not at zero where it begins constant to the first of these, and is not less than the second of what it becomes.
-CONSTANT, REAL = 1e-3, 1e-4
+CONSTANT, REAL = 1e-3, 1e-2
 #: Part of what is no rounding that may be rounding.
 ROUNDING = 1e-4
 
@@ -318,11 +318,12 @@ def _mark_pending(frame: Frame, clock: Clock, count: Count, progress: Progress, 
 
 @jit
 def _note_fired(frame: Frame, clock: Clock, count: Count, progress: Progress, t: float) -> None:
-    """Keep the guard that fires as it is before its action, and its size within the step."""
+    """Keep the guard that fires as it is before its action, and its size within the step, or one of the usual length where that was cut short."""
     c, start = progress.fired, clock.t_old
-    clock.fired_size = max(
+    size = max(
         abs(guard_at(frame, clock, count, progress, c, start)), abs(guard_at(frame, clock, count, progress, c, start + 0.5 * (t - start)))
     )
+    clock.fired_size = size * max(1.0, abs(clock.h) / max(abs(t - start), EPS * abs(clock.h)))
     clock.fired_value = guard_at(frame, clock, count, progress, c, t)
 
 
