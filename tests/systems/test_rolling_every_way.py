@@ -143,8 +143,10 @@ def test_a_disk_rolls_with_the_same_numbers_or_a_refusal(way: Way, case: str) ->
         return
     exact = rolled(case)
     assert found.t[-1] == pytest.approx(exact.t[-1], abs=10 * way.near)
-    shorter = case == "terminal" and "generalized-alpha" in f"{way}"  # a last step of another length: multipliers of first order there
-    for name, scale in (ROLLED | ({"rolling.slip_x.multiplier": 50} if shorter else {})).items():
+    shorter = (
+        case == "terminal" and "generalized-alpha" in f"{way}"
+    )  # a last step of another length: its multipliers are those of half a step before, and rise by 24 N/s
+    for name, scale in (ROLLED | ({"rolling.slip_x.multiplier": 75} if shorter else {})).items():
         assert found[name][-1] == pytest.approx(exact[name][-1], abs=scale * way.near), name
 
 
