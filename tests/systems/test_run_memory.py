@@ -238,9 +238,9 @@ def test_events_that_were_pending_at_the_end_of_a_run_are_forgotten():
 def test_many_settings_are_not_all_kept():
     s = library.pendulum().compile()
     start = s.state({"hinge.angle": 1.0})
-    for rtol in np.geomspace(1e-9, 1e-4, 12):
+    for rtol in np.geomspace(1e-9, 1e-4, 40):
         s.simulate(start, 0.5, rtol=float(rtol))
     (native,) = s._idle["native"]
-    assert 1 <= len(native.drives) <= 4
+    assert 1 <= len(native.drives) <= 32
     s.simulate(start, 2000.0, rtol=1e-12, method="dop853")
     assert all(drive.session.is_small for drive in native.drives.values())
