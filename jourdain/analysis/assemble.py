@@ -124,9 +124,13 @@ def assemble(
 def _kept_columns(system: System, initial: Initial, given: Sequence[str]) -> list[int]:
     """Velocity columns of initial positions that nothing else is said about; a quaternion and the model's guesses say where to begin only."""
     c = system.configuration
-    told = {c.index(n) for n in (*given, *system.model.guesses)}
-    turned = {k for iq, _ in c.quaternions for k in range(iq, iq + 4)}
-    return [velocity_column(system, n) for n in initial.positions if c.index(n) not in told | turned]
+    left = {c.index(n) for n in (*given, *system.model.guesses)} | _turned(system)
+    return [velocity_column(system, n) for n in initial.positions if c.index(n) not in left]
+
+
+def _turned(system: System) -> set[int]:
+    """Places of quaternions among the positions: no velocity belongs to one of their components alone."""
+    return {k for iq, _ in system.configuration.quaternions for k in range(iq, iq + 4)}
 
 
 def _on_branch(state: AssembledState, wanted: Mapping[str, Any], branch: int | None) -> AssembledState:
@@ -163,10 +167,9 @@ def _split_rates(system: System, values: Mapping[str, Any]) -> tuple[dict[str, A
 
 def _scale(system: System, guessed: Sequence[int], weights: Mapping[str, float] | None) -> np.ndarray:
     """How freely each velocity direction may be moved while closing (1 by default, smaller is stiffer); what is guessed holds against what is not."""
-    scale, c = np.ones(system.nv), system.configuration
-    turned = {k for iq, _ in c.quaternions for k in range(iq, iq + 4)}
-    for i in set(guessed) - turned:
-        scale[velocity_column(system, c.position_names[i])] = 1.0 / GUESSED
+    scale = np.ones(system.nv)
+    for i in set(guessed) - _turned(system):
+        scale[velocity_column(system, system.configuration.position_names[i])] = 1.0 / GUESSED
     for name, weight in (weights or {}).items():
         if not weight > 0:
             raise InputError(f"assemble: the weight of '{name}' must be positive, got {weight}")

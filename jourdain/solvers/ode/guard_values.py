@@ -16,7 +16,7 @@ from jourdain.solvers.ode.progress import hook, point
 #: A guard is looked at more closely whose parabola comes nearer to zero than this part of what it is at the ends.
 NEAR = 0.25
 #: What is beyond zero by less than this part of what a guard is at the ends is rounding.
-ROUNDING = 1e-12
+NO_DIP = 1e-12
 #: Places of the search, which shrinks by the golden ratio.
 SEARCHED, GOLDEN = 20, 0.3819660112501051
 
@@ -79,7 +79,7 @@ def _nearest(a: float, b: float, e: float) -> float:
 def _beyond(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, side: int, lo: float, hi: float, u: float) -> float:
     """Return a time between lo and hi when guard c is beyond zero, sought from the part u on; hi if none is found."""
     low, high = 0.0, 1.0
-    beyond = -ROUNDING * min(abs(frame.g[c]), abs(frame.g[2 * len(frame.watch) + c]))
+    beyond = -NO_DIP * min(abs(frame.g[c]), abs(frame.g[2 * len(frame.watch) + c]))
     least = side * guard_at(frame, clock, count, progress, c, lo + u * (hi - lo))
     for _ in range(SEARCHED):
         if least <= beyond:
