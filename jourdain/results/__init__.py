@@ -9,7 +9,8 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from jourdain.results.files import ResultFileError, load_solution, save_solution
     from jourdain.results.frames import FrameMotion
     from jourdain.results.run_writer import RunWriter
-    from jourdain.results.solution import Sample, Solution
+    from jourdain.results.sample import Sample
+    from jourdain.results.solution import Solution
     from jourdain.results.store import RunRecord, Store
 
 #: Public names with their modules, which load when first used: a run needs neither files nor the store.
@@ -20,7 +21,7 @@ _LATER = {
     "ResultFileError": "files",
     "RunRecord": "store",
     "RunWriter": "run_writer",
-    "Sample": "solution",
+    "Sample": "sample",
     "Solution": "solution",
     "Store": "store",
     "UnknownChannelError": "channel",

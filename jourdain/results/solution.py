@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import fnmatch
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jourdain.errors import InputError
-from jourdain.model.units import UnitError, convert
+from jourdain.model.units import UnitError
 from jourdain.results import interpolation
-from jourdain.results.channel import Array, Channel, UnknownChannelError, as_channel, check_name, part, unknown
+from jourdain.results.channel import Array, Channel, UnknownChannelError, as_channel, check_name, unknown
 from jourdain.results.events import EventTable
 from jourdain.results.frames import FRAME_FIELDS, FRAME_UNITS, FrameChannels, FrameMotion, FrameProvider, as_motion
 from jourdain.results.interpolation import Places, Side
 from jourdain.results.metadata import plain
+from jourdain.results.sample import Final, Names, Sample, instant
 from jourdain.shown import Shown, in_notebook
 
 if TYPE_CHECKING:
@@ -37,101 +37,6 @@ Dense = Callable[[NDArray[np.float64]], Mapping[str, Array]]
 _LATER = ("_given", "_events", "dense", "frame_provider", "restart", "raw", "touching")
 _AXES = {"x": 0, "y": 1, "z": 2}
 _COMPONENT = re.compile(r"(.+)\[(\d+(?:,\d+)*)\]")
-
-
-def _instant(given: Any) -> Any:
-    """Seconds from a text such as "500 ms"; all else as it is."""
-    if not isinstance(given, str):
-        return given
-    from jourdain.model.values import number
-
-    return number(given, f"the time {given!r} is not a number of seconds, nor a text with a unit", "s")
-
-
-class Names(tuple[str, ...]):
-    """Channel names, sorted; call with glob patterns to filter: ``sol.names("crank.*")``."""
-
-    def __call__(self, *patterns: str) -> list[str]:
-        if not patterns:
-            return list(self)
-        return [name for name in self if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
-
-
-class Final(dict[str, Any]):
-    """The last value of every channel, by name; a name that is not there is told as by the solution."""
-
-    def __missing__(self, name: str) -> Any:
-        raise unknown("channel", name, self)
-
-
-class Sample(Mapping[str, Array]):
-    """Values of every channel at given times, interpolated when asked for: ``sol.at(0.3)["crank.angle"]``."""
-
-    def __init__(self, solution: Solution, times: ArrayLike, side: Side) -> None:
-        self._solution = solution
-        times = _instant(times)
-        self._shape = np.shape(times)
-        try:
-            self.t = np.asarray(times, float)
-        except (TypeError, ValueError):
-            raise InputError(f"the time {times!r} is not a number of seconds, nor an array of them") from None
-        self._places = Places(solution.t, self.t.ravel(), side)
-        self._dense: Mapping[str, Array] | None = None
-
-    def __getitem__(self, name: str) -> Any:
-        if name == "t":
-            return self.t[()]
-        whole, index = self._solution.locate(name)
-        if whole in self._solution:
-            self._solution.channel(whole).read(index)
-        return self.unread(name)
-
-    def unread(self, name: str) -> Any:
-        """The values, without telling that they are read."""
-        whole, index = self._solution.locate(name)
-        values = part(self._interpolate(whole), index)
-        return values.reshape(self._shape + values.shape[1:])[()]
-
-    def columns(self, names: Sequence[str]) -> Array:
-        """Channels of numbers side by side: ``sol.at(t)["a"], sol.at(t)["b"], …`` at once, fast where they are states or inputs."""
-        together = getattr(self._dense_values(), "columns", None)
-        inside = None if together is None else together(names)
-        if inside is None:
-            return np.column_stack([np.ravel(self[n]) for n in names]) if names else np.zeros((self.t.size, 0))
-        if not self._places.exact.any():
-            return np.asarray(inside)
-        ends = np.column_stack([self._solution.channel(n).samples for n in names])[self._places.lower]
-        return np.where(self._places.exact[:, None], ends, inside)
-
-    def _interpolate(self, name: str) -> Array:
-        channel, places = self._solution.channel(name), self._places
-        values = channel.samples
-        if values.dtype.kind != "f":
-            return interpolation.hold(places, values)
-        if channel.description == "memory" and self._solution.dense is None:  # it jumps from step to step
-            return interpolation.hold(places, values)
-        if name in self._dense_values():
-            inside = np.asarray(self._dense_values()[name], float)
-            exact = places.exact.reshape(places.exact.shape + (1,) * (values.ndim - 1))
-            return np.where(exact, values[places.lower], inside)
-        slope = self._solution.rate_of(name)
-        if slope is None:
-            return interpolation.linear(places, values)
-        rate = self._solution.channel(slope)
-        factor = rate.factor_to(f"({channel.unit})/s") if channel.unit else 1.0
-        return interpolation.hermite(places, values, factor * rate.values)
-
-    def _dense_values(self) -> Mapping[str, Array]:
-        if self._dense is None:
-            dense = self._solution.dense
-            self._dense = {} if dense is None else dense(self._places.times)
-        return self._dense
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._solution.names)
-
-    def __len__(self) -> int:
-        return len(self._solution.names)
 
 
 class Solution(Shown):
@@ -447,7 +352,7 @@ class Solution(Shown):
         At an event at t0 it begins after the event, at one at t1 it ends before it, so that parts add up to the whole; in the table of
         events it is one of the earlier part.
         """
-        a, b = _instant(t0), _instant(t1)
+        a, b = instant(t0), instant(t1)
         if not a <= b:
             raise InputError(f"between({t0!r}, {t1!r}): the first time is not before the second; swap them")
         found = self._rows_between(a, b)
@@ -518,32 +423,9 @@ class Solution(Shown):
         Both samples at a common time are kept, as at an event. Numbers in the statistics add up; metadata of the
         second, where different, is kept under "continued".
         """
-        if len(other) and len(self) and other.t[0] < self.t[-1]:
-            raise InputError(
-                f"cannot append a solution that begins at {other.t[0]:g} s to one that ends at {self.t[-1]:g} s; "
-                "take other.between(…) first"
-            )
-        if different := set(self.names) ^ set(other.names):
-            shown = ", ".join(map(repr, sorted(different)[:5]))
-            raise InputError(f"only one of the two solutions has {shown}; use select(…) on the channels of both")
+        from jourdain.results.joined import concatenated
 
-        def rows(name: str) -> Array:
-            mine, its = self.channel(name), other.channel(name)
-            return np.concatenate([mine.samples, convert(its.samples, its.unit, mine.unit) if mine.unit != its.unit else its.samples])
-
-        def frames(name: str) -> FrameMotion:
-            following = other.frame(name)
-            return self.frame(name).map(lambda field, x: np.concatenate([x, getattr(following, field)]))
-
-        metadata = dict(self.metadata)
-        if other.metadata != self.metadata:
-            metadata["continued"] = [*metadata.get("continued", []), other.metadata]
-        both = self.frame_provider is not None and other.frame_provider is not None
-        return self._derive(
-            np.concatenate([self.t, other.t]), rows, frames if both else None,
-            metadata=metadata, statistics=_added(self.statistics, other.statistics), dense=_joined_dense(self, other),
-            events=lambda: self.events + other.events,
-        )  # fmt: skip
+        return concatenated(self, other)
 
     def __add__(self, other: Solution) -> Solution:
         return self.concatenate(other) if isinstance(other, Solution) else NotImplemented
@@ -676,32 +558,3 @@ def _checked_times(t: ArrayLike) -> NDArray[np.float64]:
         i = int(np.argmax(back))
         raise InputError(f"time goes back from {times[i]:g} s to {times[i + 1]:g} s (sample {i + 1}); sort by time")
     return times
-
-
-def _added(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    total = dict(second) | first
-    for key in first.keys() & second.keys():
-        numbers = all(isinstance(x[key], (int, float)) and not isinstance(x[key], bool) for x in (first, second))
-        if numbers:
-            total[key] = first[key] + second[key]
-    return total
-
-
-def _joined_dense(first: Solution, second: Solution) -> Dense | None:
-    if first.dense is None or second.dense is None or not len(first):
-        return None
-    one, two, border = first.dense, second.dense, first.t[-1]
-
-    def dense(times: NDArray[np.float64]) -> dict[str, Array]:
-        early = times <= border
-        if early.all() or not early.any():
-            return dict((one if early.all() else two)(times))
-        a, b = one(times[early]), two(times[~early])
-        joined = {}
-        for name in a.keys() & b.keys():
-            values = np.empty((times.size, *np.shape(a[name])[1:]))
-            values[early], values[~early] = a[name], b[name]
-            joined[name] = values
-        return joined
-
-    return dense

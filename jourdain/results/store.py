@@ -27,7 +27,8 @@ from jourdain.results.channel import Array, Channel, unknown
 from jourdain.results.events import EventTable
 from jourdain.results.filter import parse
 from jourdain.results.run_writer import RunWriter, as_json, now, unpacked
-from jourdain.results.solution import Names, Solution
+from jourdain.results.sample import Names
+from jourdain.results.solution import Solution
 from jourdain.results.store_file import SEALED, DamagedRow, connected, intact, prepare, row_digest, seal, told
 from jourdain.shown import Shown
 from jourdain.told import told as told_calls

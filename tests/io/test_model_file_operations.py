@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jourdain import cli_model
+from jourdain.cli import model as cli_model
 from jourdain.errors import JourdainError, ModelError
 from jourdain.io.model_file import dumps_model, load_model, save_model
 from jourdain.io.model_operations import CLASSES, ModelDocument, ObjectName

@@ -31,6 +31,7 @@ ROOMS = (
     "notebook",
     "io",
     "library",
+    "cli",
 )
 #: The largest number of modules side by side: more is a heap.
 MOST_FILES = 36

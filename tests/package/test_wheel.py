@@ -92,7 +92,7 @@ def test_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     metadata_folder = f"jourdain-{PROJECT['version']}.dist-info"
     assert {Path(name).parts[0] for name in names} == {"jourdain", metadata_folder}
     assert not [name for name in names if "__pycache__" in name or "/tests/" in name]
-    assert {"jourdain/__init__.py", "jourdain/cli.py", "jourdain/demo.py", "jourdain/py.typed"} <= names
+    assert {"jourdain/__init__.py", "jourdain/cli/grammar.py", "jourdain/demo.py", "jourdain/py.typed"} <= names
     assert f"{metadata_folder}/licenses/LICENSE" in names
 
 

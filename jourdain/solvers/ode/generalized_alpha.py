@@ -24,8 +24,8 @@ from jourdain.errors import InputError
 from jourdain.native.call import address as at
 from jourdain.native.call import call, doubles, integers
 from jourdain.native.kernel import hot, jit, kernel
-from jourdain.native.record import Address, Record
 from jourdain.solvers.linear.dense import lu_factor, lu_solve
+from jourdain.solvers.ode.alpha_records import MEMORY_SIZE, Flags, Memory, Plan, Residual, Scheme
 from jourdain.solvers.ode.frame import (
     EPS,
     NO_CONVERGENCE,
@@ -60,116 +60,6 @@ LIGHTEST = 1e-4
 SLOW, SLOW_MANY, LONG, LONG_MANY, MANY = 0.3, 0.5, 5, 7, 12
 #: Constraint compliance relative to that of the bodies: removes the indeterminacy of redundant constraints.
 COMPLIANCE, COMPLIANCE_REDUNDANT = 1e-13, 1e-8
-
-
-class Plan(Record):
-    """Sizes of the problem, its compiled functions, and where the arrays of the workspace begin."""
-
-    nq: int
-    nv: int
-    nz: int
-    m: int
-    holonomic: int
-    turns: int
-    equations: Address
-    tangent: Address
-    memory: int
-    a: int
-    a1: int
-    difference: int
-    acc: int
-    theta: int
-    da: int
-    w: int
-    w1: int
-    rate: int
-    rate1: int
-    rate_old: int
-    difference_z: int
-    lam: int
-    soft: int
-    state: int
-    dx: int
-    slope_old: int
-    slope: int
-    b: int
-    dt: int
-    matrix: int
-    size: int
-
-
-class Equations(Record):
-    """Arguments of the equations of motion: addresses of t, x, u, v̇, λ, and of the residuals, ż and J."""
-
-    t: Address
-    x: Address
-    u: Address
-    a: Address
-    lam: Address
-    r: Address
-    e: Address
-    f: Address
-    J: Address
-
-
-class Tangent(Record):
-    """Arguments of their derivative in a direction."""
-
-    t: Address
-    x: Address
-    u: Address
-    a: Address
-    lam: Address
-    dx: Address
-    da: Address
-    dt: Address
-    dr: Address
-    de: Address
-    df: Address
-
-
-class Residual(Record):
-    """Arguments of the residual as the session hands them over."""
-
-    t: Address
-    x: Address
-    out: Address
-    plan: Plan
-    equations: Equations
-    tangent: Tangent
-    quaternions: Address
-    massless: Address
-
-
-class Scheme(Record):
-    """Constants: order (for the first step), the scheme, compliance of constraints, whether the step adapts."""
-
-    order: float
-    alpha_m: float
-    alpha_f: float
-    beta: float
-    gamma: float
-    epsilon: float
-    adapts: float
-
-
-class Flags(Record):
-    """Matrix usable, method started, differences of the last step known; pivots follow after a fourth word."""
-
-    usable: int
-    started: int
-    known: int
-
-
-class Memory(Record):
-    """Step of the factors, last step."""
-
-    h_factors: float
-    h_last: float
-
-
-#: Numbers that are kept at the beginning of the workspace.
-MEMORY_SIZE = Memory.struct.words
 
 
 @hot

@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import InputError
+from ..errors import InputError
 
 if TYPE_CHECKING:
-    from .structures import Structure
+    from ..structures import Structure
 
 KINDS = ("free-free", "fixed", "craig-bampton", "guyan", "attachment")
 FRAMES = ("mean axes", "tangent", "pinned", "nodal-fixed", "principal axes")
@@ -61,7 +61,7 @@ def _operation(operations: Any, name: str, run: Any, text: str) -> argparse.Argu
 
 def load(options: argparse.Namespace) -> Structure:
     """The part that the options name, with its interfaces."""
-    from .structures import read
+    from ..structures import read
 
     part = read(options.file, matrices=options.matrices, nodes=options.nodes, units=options.units)
     for text in options.interface:

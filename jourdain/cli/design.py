@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import InputError
+from ..errors import InputError
 
 if TYPE_CHECKING:
-    from .analysis.design.front import Front
-    from .analysis.design.optimum import Optimum
-    from .model.model import Model
+    from ..analysis.design.front import Front
+    from ..analysis.design.optimum import Optimum
+    from ..model.model import Model
 
 
 def add_parsers(verbs: Any, verb: Any) -> None:
@@ -63,15 +63,15 @@ def optimised(
     store: str | None = None,
 ) -> Optimum:
     """The best design, with the weights of the file where none are given."""
-    from .io.problems import problem
-    from .io.problems import weights as weights_of
+    from ..io.problems import problem
+    from ..io.problems import weights as weights_of
 
     return problem(model, name, settings).optimise(weights or weights_of(model, name), method, store=store)
 
 
 def optimise(options: argparse.Namespace) -> None:
     """``jourdain optimise``."""
-    from .cli import load, settings
+    from .parts import load, settings
 
     model = load(options)
     weights = {n: float(x) for n, x in settings(options.weight).items()}
@@ -83,8 +83,8 @@ def optimise(options: argparse.Namespace) -> None:
 
 def pareto(options: argparse.Namespace) -> None:
     """``jourdain pareto``."""
-    from .cli import load, settings
-    from .io.problems import problem
+    from ..io.problems import problem
+    from .parts import load, settings
 
     model = load(options)
     workers: Any = options.workers

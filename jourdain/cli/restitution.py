@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from .errors import InputError
+from ..errors import InputError
 
 if TYPE_CHECKING:
-    from .contact.bodies import FastBody
+    from ..contact.bodies import FastBody
 
 #: Kinds of bodies, and the units of what describes them.
 KINDS = ("ball", "rod", "beam", "plate", "disc", "cylinder")
@@ -42,8 +42,8 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
 
 def body(text: str) -> FastBody:
     """A body from the command line."""
-    from . import contact
-    from .model.units import quantity
+    from .. import contact
+    from ..model.units import quantity
 
     kind, _, rest = text.partition(":")
     if kind not in KINDS:
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from .contact import restitution
+    from ..contact import restitution
 
     more = {} if options.modes is None else {"modes": options.modes}
     if options.contact != "hertz":

@@ -26,10 +26,10 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """``jourdain crash``."""
-    from .errors import InputError
-    from .library.crash.files import crash_scenario
-    from .library.crash.measures import crash_measures
-    from .model.values import number
+    from ..errors import InputError
+    from ..library.crash.files import crash_scenario
+    from ..library.crash.measures import crash_measures
+    from ..model.values import number
 
     scenario = crash_scenario(options.file)
     system = scenario.model.compile()

@@ -36,8 +36,8 @@ def add_parser(verbs: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """``jourdain cvt``."""
-    from .library import push_belt_variator
-    from .results.fields import plot_fields
+    from ..library import push_belt_variator
+    from ..results.fields import plot_fields
 
     states = push_belt_variator(options.ratio, options.thrust).sweep(options.torque_ratio, options.speed)
     print("\n\n".join(state.summary() for state in states))

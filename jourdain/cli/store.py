@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import InputError
+from ..errors import InputError
 
 if TYPE_CHECKING:
-    from .results import Store
+    from ..results import Store
 
 
 def add_parser(verbs: Any) -> argparse.ArgumentParser:
@@ -36,7 +36,7 @@ def _operation(operations: Any, name: str, run: Any, text: str) -> argparse.Argu
 
 
 def _store(options: argparse.Namespace) -> Store:
-    from .results import Store
+    from ..results import Store
 
     if not Path(options.file).is_file():
         raise InputError(f"store '{options.file}' does not exist; check the path")

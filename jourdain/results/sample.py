@@ -1,0 +1,113 @@
+"""Values of a solution at given times, its names, its last values."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jourdain.errors import InputError
+from jourdain.results import interpolation
+from jourdain.results.channel import Array, part, unknown
+from jourdain.results.interpolation import Places, Side
+
+if TYPE_CHECKING:
+    from jourdain.results.solution import Solution
+
+
+def instant(given: Any) -> Any:
+    """Seconds from a text such as "500 ms"; all else as it is."""
+    if not isinstance(given, str):
+        return given
+    from jourdain.model.values import number
+
+    return number(given, f"the time {given!r} is not a number of seconds, nor a text with a unit", "s")
+
+
+class Names(tuple[str, ...]):
+    """Channel names, sorted; call with glob patterns to filter: ``sol.names("crank.*")``."""
+
+    def __call__(self, *patterns: str) -> list[str]:
+        if not patterns:
+            return list(self)
+        return [name for name in self if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+
+
+class Final(dict[str, Any]):
+    """The last value of every channel, by name; a name that is not there is told as by the solution."""
+
+    def __missing__(self, name: str) -> Any:
+        raise unknown("channel", name, self)
+
+
+class Sample(Mapping[str, Array]):
+    """Values of every channel at given times, interpolated when asked for: ``sol.at(0.3)["crank.angle"]``."""
+
+    def __init__(self, solution: Solution, times: ArrayLike, side: Side) -> None:
+        self._solution = solution
+        times = instant(times)
+        self._shape = np.shape(times)
+        try:
+            self.t = np.asarray(times, float)
+        except (TypeError, ValueError):
+            raise InputError(f"the time {times!r} is not a number of seconds, nor an array of them") from None
+        self._places = Places(solution.t, self.t.ravel(), side)
+        self._dense: Mapping[str, Array] | None = None
+
+    def __getitem__(self, name: str) -> Any:
+        if name == "t":
+            return self.t[()]
+        whole, index = self._solution.locate(name)
+        if whole in self._solution:
+            self._solution.channel(whole).read(index)
+        return self.unread(name)
+
+    def unread(self, name: str) -> Any:
+        """The values, without telling that they are read."""
+        whole, index = self._solution.locate(name)
+        values = part(self._interpolate(whole), index)
+        return values.reshape(self._shape + values.shape[1:])[()]
+
+    def columns(self, names: Sequence[str]) -> Array:
+        """Channels of numbers side by side: ``sol.at(t)["a"], sol.at(t)["b"], …`` at once, fast where they are states or inputs."""
+        together = getattr(self._dense_values(), "columns", None)
+        inside = None if together is None else together(names)
+        if inside is None:
+            return np.column_stack([np.ravel(self[n]) for n in names]) if names else np.zeros((self.t.size, 0))
+        if not self._places.exact.any():
+            return np.asarray(inside)
+        ends = np.column_stack([self._solution.channel(n).samples for n in names])[self._places.lower]
+        return np.where(self._places.exact[:, None], ends, inside)
+
+    def _interpolate(self, name: str) -> Array:
+        channel, places = self._solution.channel(name), self._places
+        values = channel.samples
+        if values.dtype.kind != "f":
+            return interpolation.hold(places, values)
+        if channel.description == "memory" and self._solution.dense is None:  # it jumps from step to step
+            return interpolation.hold(places, values)
+        if name in self._dense_values():
+            inside = np.asarray(self._dense_values()[name], float)
+            exact = places.exact.reshape(places.exact.shape + (1,) * (values.ndim - 1))
+            return np.where(exact, values[places.lower], inside)
+        slope = self._solution.rate_of(name)
+        if slope is None:
+            return interpolation.linear(places, values)
+        rate = self._solution.channel(slope)
+        factor = rate.factor_to(f"({channel.unit})/s") if channel.unit else 1.0
+        return interpolation.hermite(places, values, factor * rate.values)
+
+    def _dense_values(self) -> Mapping[str, Array]:
+        if self._dense is None:
+            dense = self._solution.dense
+            self._dense = {} if dense is None else dense(self._places.times)
+        return self._dense
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._solution.names)
+
+    def __len__(self) -> int:
+        return len(self._solution.names)
