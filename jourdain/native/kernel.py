@@ -62,12 +62,19 @@ def _sort(a: Any) -> Any:
     return (a.__class__, *map(_sort, a)) if isinstance(a, tuple) else a.__class__
 
 
+#: What a kernel returns that could not be compiled when it was first called; negative: nobody tries a shorter step.
+NOT_COMPILED = -7
+
+
 class Kernel:
     """An entry point ``int32_t f(void*)``; its address is a number known when it is first asked for."""
 
     def __init__(self, function: Callable[[int], int]) -> None:
         self.source = Source(function)
         self._library: engine.Library | None = None
+        #: Why it could not be compiled when it was called late.
+        self.error: BaseException | None = None
+        self._late: np.ndarray | None = None
         self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
 
     @cached_property
@@ -77,6 +84,26 @@ class Kernel:
             if self._library is None:
                 self._library = engine.Library([_object(self.source, (INT,), _kernel_entry)])
         return self._library.address("entry")
+
+    @cached_property
+    def late(self) -> np.ndarray:
+        """A word with an address to call: at first that of a function that compiles the kernel and puts its address there.
+
+        For kernels that few runs need: others start without waiting for their compilation.
+        """
+        with engine.lock:  # one word for all threads
+            if self._late is None:
+                self._first = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_ssize_t)(self._compile_and_call)
+                self._late = np.array([ctypes.cast(self._first, ctypes.c_void_p).value], dtype=np.int64)
+        return self._late
+
+    def _compile_and_call(self, words: int) -> int:
+        try:
+            self.late[0] = self.address
+            return self.call(words)
+        except BaseException as error:  # nothing may escape into native code, which takes what does for success
+            self.error = error
+            return NOT_COMPILED
 
     @cached_property
     def call(self) -> Callable[[int], int]:

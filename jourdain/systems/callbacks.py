@@ -38,8 +38,8 @@ def named(what: str, t: float) -> Iterator[None]:
 
 
 def ended(native: NativeSystem, trajectory: Trajectory) -> Trajectory:
-    """The trajectory; one that a callback has ended says so."""
-    error = None if native.callbacks is None else native.callbacks.error
+    """The trajectory; one that a callback has ended says so, and so does one for which no code could be compiled."""
+    error = native.error
     if error is None:
         return trajectory
     status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"

@@ -18,6 +18,7 @@ from ...solvers import ADAPTIVE, AUTO
 from ...solvers.native_function import is_finite
 from ...solvers.ode.ended import Ended
 from ...systems.audit import Limits
+from ...systems.callbacks import ended
 from ...systems.constraints import look_at_start
 from ...systems.inputs import Inputs
 from ...systems.run import LEAST_EXPLICIT, Outcome, Run, Settings
@@ -146,7 +147,7 @@ class PlainRun:
         if native is None:
             return run, run.gave(found, found.status, found.message, self._u)
         run.native = native
-        return run, run.outcome(found)
+        return run, run.outcome(ended(native, found))
 
     def whole(self, system: TreeSystem, runs: Sequence[tuple[Run, Outcome]]) -> Solution:
         """The solution of pieces that follow each other; where they do not reach the end, it goes on."""

@@ -21,7 +21,8 @@ class Rates(Record):
     #: which of the arguments is ẋ
     place: int
     sure: Floats
-    otherwise: Address
+    #: where the address of that kernel stands (it is compiled when it is first called)
+    otherwise: Integers
     otherwise_args: Integers
 
 
@@ -41,7 +42,8 @@ class Closing(Record):
     sure: Floats
     quaternions: Integers
     none: Floats
-    otherwise: Address
+    #: where the address of that kernel stands (it is compiled when it is first called)
+    otherwise: Integers
     otherwise_args: Integers
 
 
@@ -49,7 +51,7 @@ class Closing(Record):
 def _otherwise(a: Any) -> int:
     """The same by the other kernel."""
     a.otherwise_args[0], a.otherwise_args[1], a.otherwise_args[2] = a.t, a.x, a.out
-    return call(a.otherwise, a.otherwise_args)
+    return call(a.otherwise[0], a.otherwise_args)
 
 
 @kernel

@@ -23,11 +23,12 @@ from ...symbolic.function import SymbolicFunction
 from ...symbolic.graph import free_symbols, substitute
 from ..callbacks import Callbacks
 from .redundancy import redundant_rows
-from .straight import straight_order, straight_projection, straight_rates
+from .straight import General, straight_order, straight_projection, straight_rates
 
 if TYPE_CHECKING:
     from ...formalisms.loops.elimination import Block
     from ...model.model import Model
+    from ...native.kernel import Kernel
     from ...solvers.constraints.accelerations import Constrained
     from ...solvers.constraints.plan import Compiled, Plan
     from ...solvers.ode.drive import Drive
@@ -144,6 +145,22 @@ class NativeSystem:
     def _copies(self) -> list[tuple[Function, np.ndarray]]:
         """Constants of functions that it has copied."""
         return []
+
+    @cached_property
+    def _late(self) -> list[Kernel]:
+        """Kernels that are compiled when they are first called."""
+        return []
+
+    @property
+    def error(self) -> BaseException | None:
+        """What a callback has raised, or why a kernel could not be compiled in the midst of a run."""
+        if self.callbacks is not None and self.callbacks.error is not None:
+            return self.callbacks.error
+        for k in self._late:
+            if k.error is not None:
+                found, k.error = k.error, None
+                return found
+        return None
 
     def release(self) -> None:
         """Keeps the object for another run by :meth:`with_constant_inputs`; nothing may refer to it any more."""
@@ -415,8 +432,9 @@ class NativeSystem:
         from ...solvers.constraints.accelerations import Arguments, constrained_state_derivative
 
         system, keep = self._constraints
-        general = NativeFunction.of(constrained_state_derivative.address, Arguments(system=system), keep)
-        return straight_rates(self, order, general) if (order := self._order) else general
+        general = General(constrained_state_derivative, Arguments(system=system), keep)
+        self._late.append(general.kernel)
+        return straight_rates(self, order, general) if (order := self._order) else general.function
 
     @cached_property
     def _order(self) -> tuple[Block, ...]:
@@ -429,9 +447,10 @@ class NativeSystem:
 
         system, keep = self._constraints
         self._close(system, keep, self._packed)
-        general = NativeFunction.of(project.address, Arguments(system=system), keep)
-        eq = self.system.equations_of_motion
-        return straight_projection(self, order, general) if (order := self._order) and eq.holonomic == len(eq.rows) else general
+        general, eq = General(project, Arguments(system=system), keep), self.system.equations_of_motion
+        self._late.append(general.kernel)
+        straight = bool(self._order) and eq.holonomic == len(eq.rows)
+        return straight_projection(self, self._order, general) if straight else general.function
 
     def compiled(self, f: Function, state_inputs: int, keep: list[object], kept: bool = False) -> Compiled:
         """A function whose first inputs kernels set, as they call it; user states and inputs are zero and u.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from .partition import partition
 if TYPE_CHECKING:
     from ...formalisms.loops.elimination import Block
     from ...native.function import Function
+    from ...native.kernel import Kernel
+    from ...native.record import Record
     from ..dynamics import Dynamics
     from .projected import NativeSystem
 
@@ -26,6 +28,19 @@ POSITIONS, STARTS, CORRECTIONS = 12, 40, 30
 CLOSED = 1e-9
 #: Surety above which more is worth nothing.
 ENOUGH = 1e4
+
+
+class General(NamedTuple):
+    """A kernel that serves every position, with its arguments and what they refer to."""
+
+    kernel: Kernel
+    args: Record
+    keep: list[object]
+
+    @property
+    def function(self) -> NativeFunction:
+        """It, compiled."""
+        return NativeFunction.of(self.kernel.address, self.args, self.keep)
 
 
 def straight_order(system: Any) -> tuple[Block, ...]:
@@ -117,7 +132,7 @@ def _closed(system: Dynamics, q: np.ndarray) -> np.ndarray | None:
     return None
 
 
-def straight_rates(native: NativeSystem, order: tuple[Block, ...], general: NativeFunction) -> NativeFunction:
+def straight_rates(native: NativeSystem, order: tuple[Block, ...], general: General) -> NativeFunction:
     """ẋ by straight-line code, by the general kernel where that does not suit."""
     from ...solvers.constraints.straight import Rates, straight_rates
 
@@ -125,12 +140,12 @@ def straight_rates(native: NativeSystem, order: tuple[Block, ...], general: Nati
     pointers, memory = _arguments(native, f, keep)
     place = len(f.signature.inputs)
     args = Rates(
-        function=f.address, args=pointers, place=place, sure=memory["sure"], otherwise=general.address, otherwise_args=_words(general),
+        function=f.address, args=pointers, place=place, sure=memory["sure"], otherwise=general.kernel.late, otherwise_args=general.args.words.copy(),
     )  # fmt: skip
     return NativeFunction.of(straight_rates.address, args, keep)
 
 
-def straight_projection(native: NativeSystem, order: tuple[Block, ...], general: NativeFunction) -> NativeFunction:
+def straight_projection(native: NativeSystem, order: tuple[Block, ...], general: General) -> NativeFunction:
     """The projection by straight-line code, by the general kernel where that does not suit."""
     from ...solvers.constraints.straight import Closing, straight_project
 
@@ -138,15 +153,10 @@ def straight_projection(native: NativeSystem, order: tuple[Block, ...], general:
     pointers, memory = _arguments(native, f, keep)
     turns = np.array([i for pair in s.configuration.quaternions for i in pair], dtype=np.int64)
     args = Closing(
-        nq=s.nq, nv=s.nv, function=f.address, args=pointers, quaternions=turns, none=np.zeros(s.nv), otherwise=general.address,
-        otherwise_args=_words(general), **memory,
+        nq=s.nq, nv=s.nv, function=f.address, args=pointers, quaternions=turns, none=np.zeros(s.nv), otherwise=general.kernel.late,
+        otherwise_args=general.args.words.copy(), **memory,
     )  # fmt: skip
     return NativeFunction.of(straight_project.address, args, keep)
-
-
-def _words(f: NativeFunction) -> np.ndarray:
-    """Arguments of a native function, its own copy of the first three."""
-    return f.args.copy().view(np.int64)
 
 
 def _arguments(native: NativeSystem, f: Function, keep: list[Any]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
