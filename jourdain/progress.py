@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
 from importlib import import_module
@@ -97,21 +97,32 @@ class _Cell:
         self._handle.update(self._drawn())
 
 
+def somebody_looks() -> bool:
+    """Whether a bar would be seen: on a terminal, or in a notebook."""
+    return in_notebook() or sys.stderr.isatty()
+
+
+class Tick(Protocol):
+    """What is called at the end of a piece of work."""
+
+    def __call__(self, words: str = "") -> None: ...
+
+
 @contextmanager
-def counted(what: str, total: int, done: int = 0, wanted: bool = True) -> Iterator[Callable[[], None]]:
-    """A function that is called once for each of ``total`` pieces of work; it shows a bar where somebody looks."""
-    if not wanted or not (in_notebook() or sys.stderr.isatty()):
-        yield lambda: None
+def counted(what: str, total: int, done: int = 0, wanted: bool = True) -> Iterator[Tick]:
+    """A function that is called once for each of ``total`` pieces of work, maybe with words; it shows a bar where somebody looks."""
+    if not wanted or not somebody_looks():
+        yield lambda words="": None
         return
     with Bar(max(total, 1), f"{what} {done}/{total}", done, error=True) as bar:
         count = done
 
-        def tick() -> None:
+        def tick(words: str = "") -> None:
             nonlocal count
             count += 1
-            bar.show(count, f"{what} {count}/{total}")
+            bar.show(count, f"{what} {count}/{total}" + (f", {words}" if words else ""))
 
         yield tick
 
 
-__all__ = ["Bar", "TimeBar", "counted"]
+__all__ = ["Bar", "Tick", "TimeBar", "counted", "somebody_looks"]

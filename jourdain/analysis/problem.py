@@ -17,10 +17,11 @@ from ..told import told
 from .criteria import Constraint, Criterion, named
 from .design.kept import kept_in
 from .design.optimum import AT_ROW, Optimum, conditions
+from .design.progress import Progress, Watch, watched
 from .design.scalarised import FEASIBLE, Forms, violation
 from .design.search import Effort, Searched, Searches, Wanted, search
 from .design.space import Evaluated, Space, variables_of
-from .design.studied import Held, Linked, Scenarios, Studied
+from .design.studied import Linked, Scenarios, Studied
 from .design.together import Together
 from .workers import Failed, Workers, crew_for, results
 
@@ -87,12 +88,16 @@ class Problem:
             self.subject_to = {m: replace(self.subject_to[n], criterion=c) for n, of in scoped.items() for m, c in of.items()}
         #: Sizes of constraints, by which they are scaled: of their bounds, or of their values at the start where these are zero.
         self.sizes = {n: max(abs(b) for b in (c.lower, c.upper, 0.0) if np.isfinite(b)) for n, c in self.subject_to.items()}
+        #: How the present study goes, and the live page of the last one that was watched (``problem.page.close()`` ends it).
+        self.progress, self.page = Progress(self, "problem"), None
         self.space = self._fresh()
 
     def _fresh(self, store: StoreLike = None) -> Space:
         """No designs looked at yet, but those of a store: the system may have got other parameters since the last ones."""
         criteria = self.minimise | {n: c.criterion for n, c in self.subject_to.items()}
-        return Space(self.analysis, self.variables, criteria, kept_in(store, self.analysis, self.variables, criteria))
+        space = Space(self.analysis, self.variables, criteria, kept_in(store, self.analysis, self.variables, criteria))
+        space.heard = self.progress.hear if self.progress.wanted else None
+        return space
 
     # -- one objective ----------------------------------------------------------------------------------------------
 
@@ -100,7 +105,7 @@ class Problem:
         self, weights: Mapping[str, float] | None = None, method: str = "slsqp", start: Mapping[str, Any] | None = None,
         tolerance: float = 1e-10, limit: int = 200, store: StoreLike = None, form: str | None = None, goals: Mapping[str, Any] | None = None,
         order: Sequence[str] | None = None, slack: float | Mapping[str, float] = 1e-3, margin: Mapping[str, Any] | None = None, starts: int = 1,
-        workers: Workers = None, seed: int | None = None,
+        workers: Workers = None, seed: int | None = None, watch: Watch = False,
     ) -> Optimum:  # fmt: skip
         """The best design by one objective of the criteria.
 
@@ -116,6 +121,7 @@ class Problem:
         seed: of the random numbers of "cma-es" (1 unless given).
         tolerance: of the optimiser, for objective and variables scaled to one.
         store: a store or its file; designs that have run are kept there at once, and the same call goes on where it was cut short.
+        watch: True opens a page of the running study in the browser (on this machine only); a function, such as ``print``, gets its address instead.
         """
         solver = self._solver(method, tolerance)
         self._check_choices(solver)
@@ -123,8 +129,8 @@ class Problem:
         if seed is not None and (not solver.random or isinstance(seed, bool) or not isinstance(seed, int) or seed < 1):
             told = "must be a whole number from 1 on" if solver.random else f"is for 'cma-es'; '{method}' draws no random numbers"
             raise InputError(f"optimise: seed = {seed!r} {told}")
-        x = self._begin(start, store)
-        with crew_for(workers) as crew:
+        with watched(self, f"optimise by {method}", watch), crew_for(workers) as crew:
+            x = self._begin(start, store)
             effort = Effort(method, tolerance, limit, seed or 1, starts, crew)
             if form == "lexicographic":
                 best = self._in_order(list(order or self.minimise), x, self._spared(slack, margin), effort)
@@ -164,7 +170,7 @@ class Problem:
         upper = np.concatenate([target / (size * scale), base.row_upper])
         tau = (1.0, np.concatenate([-np.ones(n), np.zeros(len(base.B))]))
         first = float(np.max((y[:n] - target) / (size * scale)))
-        return Forms(np.zeros(len(y)), B, lower, upper, tau, first), np.concatenate([1.0 / size, np.zeros(len(y) - n)])
+        return Forms(np.zeros(len(y)), B, lower, upper, tau, first, tau_size=scale), np.concatenate([1.0 / size, np.zeros(len(y) - n)])
 
     def _judged(self) -> list[str]:
         """Criteria as they were given."""
@@ -190,6 +196,7 @@ class Problem:
         """The best of searches from several starts; with one the only one."""
         if not isinstance(effort.starts, int) or effort.starts < 1:
             raise InputError(f"optimise: starts = {effort.starts!r} must be a whole number from 1 on")
+        self.progress.judge(forms, a)
         kept = self.forms(a) if forms.tau is not None else forms
         wanted = Wanted(forms, kept, x, effort.optimiser, effort.tolerance, effort.limit, effort.seed)
         if effort.starts == 1:
@@ -205,10 +212,9 @@ class Problem:
         y = np.array([*best.criteria.values(), *best.constraints.values()])
         n = len(self.minimise)
         tau = float(np.max(forms.B[:n] @ y - forms.row_upper[:n]))
-        scale = 1.0 if not n else 1.0 / float(np.max(np.abs(forms.B[0])))
         largest = [m for m, r in zip(self.minimise, forms.B[:n] @ y - forms.row_upper[:n], strict=True) if r > tau - 1e-6 * abs(tau)]
         note = f"the largest: {', '.join(largest)}"
-        return replace(best, objective=tau * scale, kkt=np.nan, multipliers={}, converged=best.feasible, notes=(*best.notes, note))
+        return replace(best, objective=tau * forms.tau_size, kkt=np.nan, multipliers={}, converged=best.feasible, notes=(*best.notes, note))
 
     def _spared(self, slack: float | Mapping[str, float], margin: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
         """By how much each criterion may grow at later levels: a part of its best, and an amount."""
@@ -261,61 +267,15 @@ class Problem:
 
     def enumerate(self, most: int = 1000, **options: Any) -> list[Optimum]:
         """The best design for each combination of choices, best first; further options are those of :meth:`optimise`."""
-        from itertools import product
+        from .design.choices import enumerated
 
-        chosen = [v for v in self.variables if v.values]
-        rest = {v.name: (v.lower, v.upper) for v in self.variables if not v.values}
-        count = int(np.prod([len(v.values) for v in chosen]))
-        if not chosen or count > most:
-            raise InputError(
-                f"enumerate: {count if chosen else 'no'} combinations of choices; "
-                + (f"most = {most} allows fewer" if chosen else "no variable has choices")
-            )
-        found = []
-        for values in product(*(v.values for v in chosen)):
-            held = {v.name: x for v, x in zip(chosen, values, strict=True)}
-            if rest:
-                inner = Problem(Held(self.analysis, held), rest, self.minimise, self.subject_to)
-                inner.worst, inner.criteria = self.worst, self._judged()
-                best = inner.optimise(**options)
-            else:
-                best = self._fixed(held)
-            units = {v.name: v.unit for v in self.variables}
-            found.append(replace(best, problem=self, values={**held, **best.values}, units=units))
-        return sorted(found, key=lambda o: (not o.feasible, o.objective))
-
-    def _fixed(self, values: Mapping[str, float]) -> Optimum:
-        """A design as it is."""
-        space = self.space
-        x = space.scaled(values)
-        y = space.at(x).values
-        n, a = len(self.minimise), self._weighted(None) if len(self.minimise) == 1 else np.zeros(len(self.minimise) + len(self.subject_to))
-        if y is None:
-            nothing = dict.fromkeys(self.minimise, np.nan), dict.fromkeys(self.subject_to, np.nan)
-            return Optimum(self, values, {}, np.inf, *nothing, False, False, np.nan, {}, "enumerate", space.failed[-1].message, {})
-        feasible = violation(self.forms(a), y) <= FEASIBLE
-        held = dict(zip(self.subject_to, map(float, y[n:]), strict=True))
-        return Optimum(
-            self,
-            values,
-            {},
-            float(a @ y),
-            dict(zip(self.minimise, map(float, y), strict=False)),
-            held,
-            feasible,
-            True,
-            np.nan,
-            {},
-            "enumerate",
-            "",
-            {},
-        )
+        return enumerated(self, most, options)
 
     def pareto(
         self, method: str = "epsilon", points: int = 20, optimiser: str = "slsqp", start: Mapping[str, Any] | None = None,
         samples: int = 32, tolerance: float = 1e-8, limit: int = 200, workers: Workers = None, store: StoreLike = None, progress: bool = True,
         population: int = 60, generations: int = 50, seed: int = 1, crossover: tuple[float, float] | None = None,
-        mutation: tuple[float | None, float] | None = None, bits: int | None = None,
+        mutation: tuple[float | None, float] | None = None, bits: int | None = None, watch: Watch = False,
     ) -> Front:  # fmt: skip
         """Designs of which none is better than another in every criterion.
 
@@ -327,6 +287,7 @@ class Problem:
         samples: designs spread over the space that are run first, so that no branch of the front is missed for want of a start.
         workers: see :mod:`jourdain.analysis.workers`; the front is the same to the last bit.
         store: a store or its file, with which the same call goes on where it was cut short.
+        watch: True opens a page of the running study in the browser, a function such as ``print`` gets its address (see :meth:`optimise`).
         """
         from .design.front import Family, check
 
@@ -339,21 +300,27 @@ class Problem:
         check(self, method, points, solver)
         if int(samples) < 0:
             raise InputError(f"pareto: samples = {samples} must not be negative")
-        with crew_for(workers) as crew:
+        with watched(self, f"front by {method}", watch, progress), crew_for(workers) as crew:
             x = self._begin(start, store)
             if method == "nsga2":
                 from .design.evolution import breeding_of, evolved
 
-                return evolved(self, x, population, generations, seed, crew, progress, breeding_of(crossover, mutation, bits))
-            return Family(self, method, points, solver.name, tolerance, limit, crew, progress).front(x, int(samples))
+                return evolved(self, x, population, generations, seed, crew, breeding_of(crossover, mutation, bits))
+            return Family(self, method, points, solver.name, tolerance, limit, crew).front(x, int(samples))
 
     def sensitivity(
-        self, method: str = "sobol", samples: int = 256, seed: int = 1, workers: Workers = None, store: StoreLike = None
+        self,
+        method: str = "sobol",
+        samples: int = 256,
+        seed: int = 1,
+        workers: Workers = None,
+        store: StoreLike = None,
+        watch: Watch = False,
     ) -> Indices:
         """How much each variable matters over the whole space: "sobol" (shares of the variance) or "morris" (elementary effects); ``samples`` of base points."""
         from .design.indices import indices
 
-        with crew_for(workers) as crew:
+        with watched(self, f"indices by {method}", watch), crew_for(workers) as crew:
             self.space = self._fresh(store)
             return indices(self, method, samples, seed, crew)
 
@@ -493,10 +460,14 @@ class Problem:
             if other is None:
                 raise SolverError(f"problem: neither the first design nor {TRIALS} others within the bounds run; {found.message}")
             found = other
-        assert found.values is not None
-        for name, y in zip(self.subject_to, found.values[len(self.minimise) :], strict=True):
-            self.sizes[name] = self.sizes[name] or abs(float(y)) or 1.0
+        self._measure(found)
         return found.x
+
+    def _measure(self, first: Evaluated) -> None:
+        """Sizes of constraints whose bounds are zero, by their values at a design."""
+        assert first.values is not None
+        for name, y in zip(self.subject_to, first.values[len(self.minimise) :], strict=True):
+            self.sizes[name] = self.sizes[name] or abs(float(y)) or 1.0
 
     def _check_dependence(self, x: np.ndarray) -> None:
         """Refuses a criterion whose gradient is zero here and at another design."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,7 @@ def _common(p: argparse.ArgumentParser) -> None:
     p.add_argument("problem", metavar="PROBLEM", nargs="?", help="problem of the model (default: its only one)")
     p.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter, input or initial value; may be repeated")
     p.add_argument("--store", metavar="FILE", help="designs that have run are kept here; the same command goes on where it was cut short")
+    p.add_argument("--watch", action="store_true", help="prints the address of a page of the running study, on this machine only")
     p.add_argument(
         "-o",
         "--output",
@@ -61,12 +62,13 @@ def optimised(
     weights: Mapping[str, float] | None = None,
     method: str = "slsqp",
     store: str | None = None,
+    watch: bool | Callable[[str], Any] = False,
 ) -> Optimum:
     """The best design, with the weights of the file where none are given."""
     from ..io.problems import problem
     from ..io.problems import weights as weights_of
 
-    return problem(model, name, settings).optimise(weights or weights_of(model, name), method, store=store)
+    return problem(model, name, settings).optimise(weights or weights_of(model, name), method, store=store, watch=watch)
 
 
 def optimise(options: argparse.Namespace) -> None:
@@ -75,7 +77,7 @@ def optimise(options: argparse.Namespace) -> None:
 
     model = load(options)
     weights = {n: float(x) for n, x in settings(options.weight).items()}
-    best = optimised(model, _name(model, options.problem), settings(options.set), weights, options.method, options.store)
+    best = optimised(model, _name(model, options.problem), settings(options.set), weights, options.method, options.store, _watch(options))
     print(best)
     for path in options.output:
         _save(Path(path), [best], None)
@@ -92,11 +94,16 @@ def pareto(options: argparse.Namespace) -> None:
         workers = int(workers)
     front = problem(model, _name(model, options.problem), settings(options.set)).pareto(
         options.method, options.points, workers=workers, store=options.store, progress=sys.stderr.isatty(), population=options.population,
-        generations=options.generations, seed=options.seed,
+        generations=options.generations, seed=options.seed, watch=_watch(options),
     )  # fmt: skip
     print(front)
     for path in options.output:
         _save(Path(path), [front[i] for i in range(len(front))], front)
+
+
+def _watch(options: argparse.Namespace) -> bool | Callable[[str], Any]:
+    """The address goes to the terminal at once: the command may be running on a machine without a browser."""
+    return (lambda url: print(f"live page: {url}", file=sys.stderr, flush=True)) if options.watch else False
 
 
 def _name(model: Model, given: str | None) -> str:

@@ -96,6 +96,10 @@ class Server:
         self._send(json.dumps(data, separators=(",", ":")))
         self._last_time = float(t[-1])
 
+    def tell(self, news: Mapping[str, Any]) -> None:
+        """Hand the page news in a form of its own (JSON); numbers that are not finite become null."""
+        self._send(json.dumps(_finite(news), separators=(",", ":"), allow_nan=False))
+
     def answer(self, question: bytes) -> bytes:
         """The answer to a question of the page, both JSON; an error becomes words."""
         assert self._answer is not None
@@ -179,6 +183,15 @@ def serve(
     if open_browser:
         webbrowser.open(server.url)
     return server
+
+
+def _finite(news: Any) -> Any:
+    """News without numbers that JSON does not know."""
+    if isinstance(news, Mapping):
+        return {name: _finite(x) for name, x in news.items()}
+    if isinstance(news, (list, tuple)):
+        return [_finite(x) for x in news]
+    return None if isinstance(news, float) and not np.isfinite(news) else news
 
 
 def _rows(values: ArrayLike, times: np.ndarray, width: int, what: str) -> np.ndarray:

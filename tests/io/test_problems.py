@@ -134,8 +134,9 @@ def test_the_commands(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["run", str(file), "calm"]) == 0 and "shake : 1" in capsys.readouterr().out
     text = TEXT.replace('minimise = ["shake"]\nsubject_to = { sway = "<= 0.3" }', 'minimise = ["shake", "sway"]')
     file.write_text(text, encoding="utf-8")
-    assert main(["pareto", str(file), "both", "--points", "4", "--workers", "2", "-o", str(table), "-o", str(picture)]) == 0
-    assert "front of 4 designs" in capsys.readouterr().out
+    assert main(["pareto", str(file), "both", "--points", "4", "--workers", "2", "--watch", "-o", str(table), "-o", str(picture)]) == 0
+    out, err = capsys.readouterr()
+    assert "front of 4 designs" in out and "live page: http://127.0.0.1:" in err
     assert len(table.read_text().splitlines()) == 5 and picture.read_bytes().startswith(b"\x89PNG")
     assert main(["optimise", str(file), "both"]) != 0 and "need weights" in capsys.readouterr().err
     assert main(["optimise", str(file), "both", "--weight", "shake=1", "--weight", "sway=1"]) == 0

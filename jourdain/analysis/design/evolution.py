@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError, SolverError
-from ...progress import counted
 from ...solvers.optimisers.pymoo_evolution import Breeding, evolve
 from .front import Front, sorted_front
 from .optimum import Optimum
@@ -43,7 +42,7 @@ def _pair(word: str, given: Any, usual: tuple[float | None, float]) -> tuple[flo
 
 
 def evolved(
-    problem: Problem, start: np.ndarray, population: int, generations: int, seed: int, crew: Crew | None, progress: bool, breeding: Breeding
+    problem: Problem, start: np.ndarray, population: int, generations: int, seed: int, crew: Crew | None, breeding: Breeding
 ) -> Front:
     """The front that the last generation of NSGA-II has reached."""
     for word, number, least in (("population", population, 4), ("generations", generations, 1), ("seed", seed, 0)):
@@ -57,7 +56,7 @@ def evolved(
         )
     held = problem.forms(np.eye(first + len(problem.subject_to))[0])
 
-    with counted("generations", generations, 0, progress) as tick:
+    with problem.progress.pieces("generations", generations) as tick:
 
         def judge(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             seen = space.at_all(list(X), crew)

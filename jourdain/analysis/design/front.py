@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError, SolverError, nearest
-from ...progress import counted
 from ...shown import Shown
 from .optimum import Optimum
 from .scalarised import FEASIBLE, Forms, violation
@@ -165,10 +164,8 @@ class Family:
     gaps between those before, whatever the number of workers: what a point knows does not depend on who solves it.
     """
 
-    def __init__(
-        self, problem: Problem, method: str, points: int, optimiser: str, tolerance: float, limit: int, crew: Crew | None, progress: bool
-    ) -> None:
-        self.problem, self.method, self.points, self.crew, self.progress = problem, method, points, crew, progress
+    def __init__(self, problem: Problem, method: str, points: int, optimiser: str, tolerance: float, limit: int, crew: Crew | None) -> None:
+        self.problem, self.method, self.points, self.crew = problem, method, points, crew
         self.settings = (optimiser, tolerance, limit)
         self.count = len(problem.minimise)
         self.held = problem.forms(np.eye(self.count + len(problem.subject_to))[0])
@@ -188,7 +185,7 @@ class Family:
         if not (spread > 1e-9 * np.abs(table).max(axis=0)).all():
             return sorted_front(problem, self.method, found)  # one design is best in a criterion and in all others
         family = _family(problem, self.method, self.points, table, low, spread)
-        with counted("points", len(family), 0, self.progress) as tick:
+        with problem.progress.pieces("points", len(family)) as tick:
             for wave in rounds(len(family)):
                 found += self._round([family[k] for k in wave], found, spread, start)
                 for _ in wave:

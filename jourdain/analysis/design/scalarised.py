@@ -36,12 +36,14 @@ class Forms:
     tau: tuple[float, np.ndarray] | None = None
     tau_start: float = 0.0
     tau_lower: float = -np.inf
+    #: What one of τ is in the objective that is told.
+    tau_size: float = 1.0
 
     def with_rows(self, B: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Forms:
         """With further rows that τ is not in."""
         tau = None if self.tau is None else (self.tau[0], np.concatenate([self.tau[1], np.zeros(len(B))]))
         rows = np.vstack([self.B, B]), np.concatenate([self.row_lower, lower]), np.concatenate([self.row_upper, upper])
-        return Forms(self.a, *rows, tau, self.tau_start, self.tau_lower)
+        return Forms(self.a, *rows, tau, self.tau_start, self.tau_lower, self.tau_size)
 
 
 class Scalarised:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +115,8 @@ class Space:
         self.notes: list[str] = []
         self.failed: list[Evaluated] = []
         self.runs = self.gradients = 0
+        #: Who is told of every design.
+        self.heard: Callable[[Evaluated], None] | None = None
         self._seen: dict[bytes, Evaluated] = {}
 
     @property
@@ -153,9 +155,13 @@ class Space:
         key = np.ascontiguousarray(x, dtype=float).tobytes()
         known = self._seen.get(key)
         if known is None or (slopes and known.slopes is None and known.values is not None):
-            known = self._kept(x, slopes) or self._new(np.array(x, dtype=float), slopes)
-            self._seen[key] = known
+            known = self._seen[key] = self._kept(x, slopes) or self._new(np.array(x, dtype=float), slopes)
+            self._tell(known)
         return known
+
+    def _tell(self, design: Evaluated) -> None:
+        if self.heard is not None:
+            self.heard(design)
 
     def _kept(self, x: np.ndarray, slopes: bool) -> Evaluated | None:
         found = None if self.keep is None else self.keep.find(x, slopes)
@@ -182,6 +188,7 @@ class Space:
                 left[key] = np.array(x, dtype=float)
             else:
                 self._seen[key] = known
+                self._tell(known)
         order, task = list(left), Looks(self.analysis, self.variables, self.criteria)
         done: dict[int, Evaluated] = {}
         for i, result in results(task, [(left[k], slopes) for k in order], crew=crew):
@@ -192,14 +199,15 @@ class Space:
                 else result
             )
             done[i] = found
+            self.runs, self.gradients = self.runs + (not slopes), self.gradients + bool(slopes)
             self.notes += [n for n in notes if n not in self.notes]
             if self.keep is not None:
                 self.keep.save([(found, slopes)])
+            self._tell(found)
         for i, key in enumerate(order):  # in the order of the designs, whoever came first
             self._seen[key] = done[i]
             if done[i].values is None:
                 self.failed.append(done[i])
-        self.runs, self.gradients = self.runs + (0 if slopes else len(order)), self.gradients + (len(order) if slopes else 0)
         return [self._seen[k] for k in keys]
 
     def learn(self, designs: Sequence[Evaluated]) -> None:
@@ -208,6 +216,7 @@ class Space:
             known = self._seen.get(key := np.ascontiguousarray(e.x, dtype=float).tobytes())
             if known is None or known.slopes is None:
                 self._seen[key] = e
+                self._tell(e)
 
     @property
     def designs(self) -> list[Evaluated]:

@@ -101,6 +101,30 @@ def test_choices(swing: jd.Analysis) -> None:
         jd.Problem(swing, {"c": range(1, 2)}, {"shake": SHAKE})
 
 
+@pytest.mark.parametrize(
+    ("options", "merit"),
+    [
+        ({"weights": {"shake": 1.0, "sway": 3.0}}, lambda f, g: f + 3 * g),
+        ({"form": "minmax"}, max),
+        ({"form": "minmax", "weights": {"shake": 0.5, "sway": 3.0}}, lambda f, g: max(0.5 * f, 3 * g)),
+        ({"goals": {"shake": 0.8, "sway": 0.5}}, lambda f, g: max((f - 0.8) / 0.8, (g - 0.5) / 0.5)),
+    ],
+)
+def test_combinations_of_choices_are_sorted_by_the_objective(swing: jd.Analysis, options: dict[str, Any], merit: Any) -> None:
+    """With choices alone nothing is searched, and the objective still counts: shake = c/2 + k/(2c), sway = 1/(2kc)."""
+    problem = jd.Problem(
+        swing, {"c": {0.5, 1.0, 2.0}, "k": {1.0, 4.0}}, {"shake": SHAKE, "sway": SWAY}, {"still": cr.final("x.displacement") <= 0.0}
+    )
+    found = problem.enumerate(**options)
+    exact = sorted((merit(c / 2 + k / (2 * c), 1 / (2 * k * c)), c, k) for c in (0.5, 1.0, 2.0) for k in (1.0, 4.0))
+    good = [o for o in found if o.feasible]
+    assert [o.objective for o in good] == sorted(o.objective for o in good)
+    by = {(o.values["c"], o.values["k"]): o.objective for o in found}
+    assert by == pytest.approx({(c, k): f for f, c, k in exact}, rel=1e-5)
+    with pytest.raises(jd.InputError, match="nothing is left to be searched; 'method' has no meaning"):
+        problem.enumerate(method="slsqp")
+
+
 def test_choices_in_evolution(swing: jd.Analysis) -> None:
     pytest.importorskip("pymoo")
     front = jd.Problem(swing, {"c": {0.5, 1.0, 2.0, 4.0}}, {"shake": SHAKE, "sway": SWAY}).pareto(

@@ -1,0 +1,44 @@
+"""The live page of a study in a headless browser: what was told is shown, while it runs and after."""
+
+from __future__ import annotations
+
+import pytest
+
+import jourdain as jd
+from jourdain import criteria as cr
+from jourdain.analysis.design import progress as told
+from jourdain.view.chromium import Browser
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_front_grows_in_the_page(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(told, "PAUSE", 0.0)
+    m = jd.Model("oscillator <b>", gravity=(0, 0, 0))
+    c = m.parameter("c", 1.5, "N s/m", bounds=(0.2, 3.0))
+    m.joint_spring(m.prismatic("x", m.ground, m.body("mass", mass=1.0), axis="x"), 1.0, damping=c)
+    swing = jd.Analysis(m.compile(), "simulate", {"x.displacement_rate": 1.0}, t=40.0)
+    problem = jd.Problem(swing, ["c"], {"shake": cr.integral("x.displacement_acc^2"), "sway": cr.integral("x.displacement^2")})
+    browser.messages.clear()
+    seen: list[int] = []
+    tick = told.Progress.tell
+
+    def looked(self: told.Progress, at_once: bool = False, end: str = "") -> None:
+        tick(self, at_once, end)
+        if self.done == 2 and not seen and not end:  # while it runs
+            browser.wait(f"study.rows.length === {len(self.values)}")
+            seen.append(browser.evaluate("document.querySelectorAll('#s .front').length"))
+            assert browser.evaluate("document.querySelector('#stage').textContent") == "points 2/3"
+
+    monkeypatch.setattr(told.Progress, "tell", looked)
+    front = problem.pareto("epsilon", points=5, samples=8, watch=browser.go)
+    assert seen and problem.page is not None
+    browser.wait("document.body.dataset.ended === 'yes' && document.querySelector('#end').textContent === 'done'")
+    page = browser.evaluate("[study.rows.length, study.now.front.length, document.querySelector('h1').textContent]")
+    assert page[0] == len(problem.space.seen) and page[2] == "oscillator <b>: front by epsilon"
+    told_front = browser.evaluate("study.now.front.map(i => study.rows[i].y)")
+    assert {tuple(d.criteria.values()) for d in front} <= {tuple(y) for y in told_front}
+    browser.evaluate("document.querySelector('#s .front').onclick()")
+    assert browser.evaluate("document.querySelectorAll('#t tr').length") == 2
+    assert browser.messages == []
+    problem.page.close()
