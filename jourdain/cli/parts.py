@@ -34,6 +34,7 @@ def load(options: argparse.Namespace, said: bool = True) -> Model:
 def motion(options: argparse.Namespace) -> Any:
     """The solution that the options of a start and a method describe."""
     from ..io.analyses import starting
+    from ..results.interrupted import brief
     from ..systems.formulations import formulate
     from ..systems.run import SimulationInterrupted
 
@@ -46,9 +47,10 @@ def motion(options: argparse.Namespace) -> Any:
     except SimulationInterrupted as error:
         if not len(error.solution):
             raise
-        print(f"jourdain: {str(error).partition(';')[0]}; what was done is kept", file=sys.stderr)
+        kept, said = brief(error.solution)
+        print(f"jourdain: {str(error).partition(';')[0]}; {said}", file=sys.stderr)
         options.interrupted = True
-        return error.solution
+        return kept
 
 
 def integration(options: argparse.Namespace) -> dict[str, Any]:

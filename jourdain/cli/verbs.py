@@ -139,7 +139,7 @@ def simulate(options: argparse.Namespace) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """``jourdain run``."""
-    from ..io.analyses import ModelRun
+    from ..io.analyses import AnalysesInterrupted, ModelRun
     from ..io.analyses import run as run_analyses
 
     if options.time and options.analyses:
@@ -156,7 +156,11 @@ def run(options: argparse.Namespace) -> None:
         if not model.analyses:
             raise InputError(f"model '{model.name}' names no analyses; say how long to simulate: -t 10")
         word = None if options.formulation == "recursive" else options.formulation
-        done = run_analyses(model, *options.analyses, settings=settings(options.set), progress=sys.stderr.isatty(), formulation=word)
+        try:
+            done = run_analyses(model, *options.analyses, settings=settings(options.set), progress=sys.stderr.isatty(), formulation=word)
+        except AnalysesInterrupted as error:
+            print(f"jourdain: {error}", file=sys.stderr)
+            options.interrupted, done = True, error.run
     print(done["run"] if options.time else done)
     for path in done.save(options.output):
         print(path)

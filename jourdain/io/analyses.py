@@ -69,6 +69,19 @@ _LAWS = {("simulate", "inputs"), ("kinematics", "motion")}
 _ROWS = ("times", "frequencies", "values")
 
 
+class AnalysesInterrupted(KeyboardInterrupt):
+    """Ctrl-C during the analyses of a model; ``run`` holds those that ended, and of the one that did not what was done."""
+
+    def __init__(self, run: ModelRun, name: str, solution: Solution | None) -> None:
+        from ..results.interrupted import brief
+
+        ended, said = f"ended before: {', '.join(run.whole) or 'none'}", "nothing of it is kept"
+        if solution is not None and len(solution):
+            run.whole[name], said = brief(solution)
+        super().__init__(f"interrupted in analysis '{name}'; {said}; {ended}")
+        self.run = run
+
+
 class ModelRun(Shown, Mapping[str, Any]):
     """Results of a model's analyses by name; of solutions only the channels that the model keeps (``whole`` has all)."""
 
@@ -131,7 +144,8 @@ def run(
     """Runs the analyses of a model or a model file (all of them, or those named) from its initial state.
 
     ``settings`` replaces parameters, inputs and initial values by name.  An analysis with ``from = "other"`` starts where
-    that other analysis ended.  Those that name no ``formulation`` are in the one given ("recursive").
+    that other analysis ended.  Those that name no ``formulation`` are in the one given ("recursive").  Ctrl-C raises
+    ``AnalysesInterrupted``, a ``KeyboardInterrupt`` whose ``run`` holds what was done.
     """
     if not isinstance(model, Model):
         from .model_file import load_model
@@ -153,8 +167,11 @@ def run(
     system, start = starting(model, settings or {}, chosen)
     done = ModelRun(formulate(system, chosen), start, settings)
     done.formulation = chosen
-    for name in order:
-        _result(done, name, (), progress)
+    try:
+        for name in order:
+            _result(done, name, (), progress)
+    except KeyboardInterrupt as error:
+        raise AnalysesInterrupted(done, next(n for n in order if n not in done.whole), getattr(error, "solution", None)) from error
     done.whole = {n: done.whole[n] for n in order}
     return done
 
@@ -373,6 +390,8 @@ def kept(solution: Solution, patterns: Sequence[str]) -> Solution:
             try:
                 parts[pattern] = solution.channel(pattern)
             except JourdainError as error:
+                if solution.metadata.get("status") == "interrupted":  # only what was known then is there
+                    continue
                 raise InputError(f"keep: {error}") from None
         names += found
     if not names and not parts:
@@ -380,4 +399,4 @@ def kept(solution: Solution, patterns: Sequence[str]) -> Solution:
     return solution.with_channels(**parts).select(*map(escape, dict.fromkeys([*names, *parts])))
 
 
-__all__ = ["VERBS", "ModelRun", "initial_state", "kept", "run", "starting"]
+__all__ = ["VERBS", "AnalysesInterrupted", "ModelRun", "initial_state", "kept", "run", "starting"]

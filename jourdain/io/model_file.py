@@ -37,6 +37,7 @@ from typing import Any
 from ..errors import JourdainError, ModelError, nearest
 from ..model.fingerprint import fingerprint
 from ..model.model import Model
+from .every_error import read_telling_all
 from .model_origin import remember, text_as_read, with_variants
 from .model_reader import ModelReader, file_inside
 from .model_writer import ModelWriter
@@ -124,12 +125,15 @@ class _Loader:
 
     def load(self, source: Source, variant: str | None, depth: int) -> Model:
         data = with_variant(source, variant)
-        check_document(source, data)
 
         def include(reader: ModelReader, item: Mapping[str, Any], index: int) -> None:
             self._include(reader, item, depth + 1)
 
-        model = ModelReader(source, data, include).read()
+        def read(data: dict[str, Any]) -> Model:
+            check_document(source, data)
+            return ModelReader(source, data, include).read()
+
+        model = read_telling_all(source, data, read) if depth == 0 else read(data)
         if depth == 0:
             remember(model, source, data)
         return model

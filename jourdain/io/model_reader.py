@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -156,7 +156,7 @@ class ModelReader:
         """Takes note of an error, unless it follows from an object that is not there for another one."""
         if self._depth > 1:
             raise error from None
-        if not any(f"'{name}'" in str(error) or f"'{name}." in str(error) for name in self._lost if name not in path):
+        if not speaks_of(str(error), [name for name in self._lost if name not in path]):
             self._errors.append(error)
         self._lost.append(str(path[1] if len(path) > 1 else path[0]))
 
@@ -165,7 +165,11 @@ class ModelReader:
         entry: Any = self.data
         for key in path:
             entry = entry.get(key) if isinstance(entry, Mapping) else None
-        return next((place for place, text in _texts(entry, path) if text not in path and repr(text) in message), path)
+        texts = [(place, text) for place, text in _texts(entry, path) if text not in path]
+        quoted = sorted((pair for pair in texts if repr(pair[1]) in message), key=lambda pair: not is_quantity(pair[1]))
+        names = re.findall(r"nothing called '([^']+)'", message)
+        used = [pair for pair in texts if any(re.search(rf"(?<![\w.]){re.escape(n)}(?![\w.])", pair[1]) for n in names)]
+        return next((place for place, _ in quoted + used), path)
 
     # -- values ---------------------------------------------------------------------------------------------------
 
@@ -540,6 +544,11 @@ def file_inside(folder: Path | None, name: str) -> Path:
     return path
 
 
+def speaks_of(message: str, names: Sequence[str]) -> bool:
+    """Whether a message is about an object of some names; one about a unit is not, though a unit may be called as an object is."""
+    return ": quantity '" not in message and any(f"'{name}'" in message or f"'{name}." in message for name in names)
+
+
 def is_quantity(text: str) -> bool:
     """Whether a text is a number with (or without) a unit."""
     match = _QUANTITY.match(text) if len(text) <= 100 else None
@@ -580,4 +589,4 @@ def _raw_table(name: str, item: Mapping[str, Any]) -> Table:
     return Table(name, tuple(breaks), coefficients, extrapolate)
 
 
-__all__ = ["ModelReader", "file_inside", "is_quantity"]
+__all__ = ["ModelReader", "file_inside", "is_quantity", "speaks_of"]

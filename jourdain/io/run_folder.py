@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, JourdainError
 from ..model.model import Model
+from ..results.interrupted import brief
 
 if TYPE_CHECKING:
     from .analyses import ModelRun
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 MODEL = "model.toml"
 #: Most coordinates in the plot of a motion whose model names no outputs or channels to keep.
 MOST_CURVES = 12
+#: Numbers of an interrupted run in plot and page.
+DRAWN_NUMBERS = 20_000
 
 
 def save_run(done: ModelRun, folder: str | os.PathLike[str]) -> list[Path]:
@@ -49,6 +52,8 @@ def save_motion(whole: Any, kept: Any, base: Path) -> list[Path]:
     model = whole.system.model
     table, plot, page = (base.with_name(base.name + ending) for ending in (".npz", ".png", ".html"))
     kept.save(table)
+    if whole.metadata.get("status") == "interrupted":  # somebody waits: table whole, pictures of fewer instants
+        whole, kept = (brief(sol, DRAWN_NUMBERS)[0] for sol in (whole, kept))
     scalar = [n for n in (kept.names if model.keep else ()) if kept[n].ndim == 1]
     names = scalar[:MOST_CURVES] or [*model.outputs] or whole.system.coordinate_names[:MOST_CURVES]
     (kept if scalar else whole).plot(*names, file=plot)

@@ -38,18 +38,27 @@ _STRINGS = (
 
 
 #: Errors of a file that are told at once.
-MOST_ERRORS = 20
+MOST_ERRORS = 50
 
 
 class ModelFileError(ModelError):
     """A model file is not what it should be; the message names file, line, object and remedy."""
+
+    #: Where it is in which text, and the single errors where it stands for several.
+    source: Source | None = None
+    path: Path_ = ()
+    errors: Sequence[ModelFileError] = ()
 
     @staticmethod
     def together(errors: Sequence[ModelFileError]) -> ModelFileError:
         """Several errors of a file as one, a line each."""
         told = [str(e) for e in errors]
         rest = [f"… and {len(told) - MOST_ERRORS} more"] if len(told) > MOST_ERRORS else []
-        return errors[0] if len(errors) == 1 else ModelFileError("\n".join([*told[:MOST_ERRORS], *rest]))
+        if len(errors) == 1:
+            return errors[0]
+        all_of_them = ModelFileError("\n".join([*told[:MOST_ERRORS], *rest]))
+        all_of_them.errors = [one for e in errors for one in (e.errors or [e])]
+        return all_of_them
 
 
 @dataclass(frozen=True)
@@ -113,7 +122,9 @@ class Source:
 
     def error(self, path: Sequence[str | int], message: str) -> ModelFileError:
         """An error at the place of a key."""
-        return ModelFileError(f"{self.name}, line {self.line(path)}: {message}")
+        error = ModelFileError(f"{self.name}, line {self.line(path)}: {message}")
+        error.source, error.path = self, tuple(path)
+        return error
 
     def wrap(self, path: Sequence[str | int], what: str, error: JourdainError) -> ModelFileError:
         """An error from deeper down, with its place in front; one that has a place already stays as it is."""

@@ -32,6 +32,8 @@ from jourdain.results.whole_file import whole_file
 FORMAT = "jourdain-solution"
 #: Version 2 has a digest.
 VERSION = 2
+#: Numbers of a .npz above which they are stored as they are.
+LARGE = 1_000_000
 _HEADER = "jourdain_header"
 _DAMAGED = "not a complete Jourdain result: cut short or another kind of file; write it again with sol.save(…)"
 _CHANGED = f"{_DAMAGED} (it was changed since it was written)"
@@ -119,7 +121,8 @@ def check_room(size: int) -> None:
 
 def _write_npz(sol: Solution, path: Path) -> None:
     text = np.frombuffer(metadata.dumps(header(sol)).encode(), np.uint8)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    large = len(sol) * len(sol.names) > LARGE  # numbers hardly shrink, and that takes longer than many a run
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED if large else zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, values in ({_HEADER: text, "t": sol.t} | {name: sol[name] for name in sol.names}).items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asarray(values), allow_pickle=False)

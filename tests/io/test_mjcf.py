@@ -464,3 +464,46 @@ def test_pairs_are_contacts_of_their_own() -> None:
     assert any("ghost and floor" in n for n in m.notes)
     sol = m.compile().simulate({"f.x_rate": 1.0}, 0.1, method="moreau", step=1e-3)
     assert abs(sol["f.x_rate"][-1] - (1.0 - 0.25 * 9.81 * 0.1)) < 1e-3
+
+
+TENDONS = """<mujoco><default><tendon armature="0.7"/></default><worldbody>
+  <body name="a"><joint name="j1" axis="0 1 0"/><geom size="0.1" pos="0.3 0 -0.2"/>
+    <body name="b" pos="0 0 -1"><joint name="j2" type="slide" axis="1 0 0"/><geom size="0.1" pos="0 .1 -0.2"/>
+      <body name="c" pos="1 1 0"><joint name="j3" axis="1 0 1"/><geom size="0.05" pos="0.3 0 -0.2"/></body></body></body>
+  <body name="d" pos="3 0 0"><joint name="j4" axis="0 1 0"/><geom size="0.1" pos="0.3 0 0"/></body></worldbody>
+  <tendon><fixed name="t"><joint joint="j1" coef="0.5"/><joint joint="j2" coef="-2"/><joint joint="j3" coef="1.5"/></fixed>
+    <fixed name="u" armature="0.2"><joint joint="j1" coef="0.3"/><joint joint="j3" coef="-.8"/></fixed>MORE</tendon></mujoco>"""
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("formulation", ["recursive", "semi-recursive", "cartesian", "natural"])
+def test_armature_of_fixed_tendons_is_in_the_mass_matrix(formulation):
+    mujoco = pytest.importorskip("mujoco")
+    text = TENDONS.replace("MORE", "")
+    mj = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(mj)
+    rng = np.random.default_rng(1)
+    data.qpos[:], data.qvel[:] = rng.normal(size=4), rng.normal(size=4)
+    mujoco.mj_forward(mj, data)
+    M = np.zeros((4, 4))
+    mujoco.mj_fullM(mj, data, M) if _new_signature(mujoco) else mujoco.mj_fullM(mj, M, data.qM)
+    s = read_mjcf(text).compile(formulation=formulation)
+    start = dict(zip([*s.coordinate_names, *s.velocity_names], [*data.qpos, *data.qvel], strict=True))
+    np.testing.assert_allclose(s.accelerations(start), np.linalg.solve(M, -data.qfrc_bias), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(s.reference.mass_matrix(data.qpos), M, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_armature_of_other_tendons_is_noted_or_refused():
+    apart = TENDONS.replace("MORE", '<fixed name="w" armature="2"><joint joint="j1" coef="1"/><joint joint="j4" coef="3"/></fixed>')
+    model = read_mjcf(apart)
+    assert any("tendon 'w' couples joints of different branches (j1, j4)" in note for note in model.notes)
+    M, before = (m.compile().mass_matrix(np.zeros(4)) for m in (model, read_mjcf(TENDONS.replace("MORE", ""))))
+    c = np.array([1.0, 0.0, 0.0, 3.0])
+    np.testing.assert_allclose(M - before, 2.0 * np.outer(c, c), atol=1e-12)
+    spatial = TENDONS.replace("MORE", '<spatial name="s"><site site="p"/></spatial>')
+    with pytest.raises(InputError, match=r"the armature 0\.7 kg of a spatial tendon is not taken over.*missing='note'"):
+        read_mjcf(spatial)
+    assert any("spatial tendon 's'" in note for note in read_mjcf(spatial, missing="note").notes)
+    with pytest.raises(InputError, match="there is no joint 'j9'"):
+        read_mjcf(apart.replace('joint="j4"', 'joint="j9"'))

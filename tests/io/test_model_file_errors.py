@@ -39,7 +39,7 @@ WRONG = [
     (HEAD + "[bodies.b]\nmass = 2024-01-01", "line 4: body 'b': mass"),
     (HEAD + "[bodies.b]\nmass = -1\ncom = [0, 0]", "line 5: body 'b': com .* list of three values"),
     (HEAD + '[bodies.b]\nmass = "5 m"', "line 4: body 'b': mass.*'m' is a unit of length"),
-    (HEAD + '[bodies.b]\nmass = "2*q"', "line 3: body 'b': there is nothing called 'q' here"),
+    (HEAD + '[bodies.b]\nmass = "2*q"', "line 4: body 'b': there is nothing called 'q' here"),
     (HEAD + '[bodies.b]\nmass = 1\ninertia = [1, 2]', "line 5: body 'b': inertia .* three or six values"),
     (HEAD + '[bodies.b]\nmass = 1\ninertia = [[1, 2, 0], [0, 1, 0], [0, 0, 1]]', "line 3: body 'b': inertia: the matrix is not symmetric"),
     (HEAD + '[bodies.ground]', "line 3: .*body 'ground' already"),

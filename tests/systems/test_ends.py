@@ -122,6 +122,7 @@ COMMAND = """
 import os, signal, sys, threading
 from jourdain.cli import main
 from jourdain.solvers.ode.drive import Drive
+main(["simulate", "jourdain.library.mechanisms:double_pendulum", "-t", "0.1"])  # what is compiled once is compiled before the clock starts
 signal.signal(signal.SIGINT, signal.default_int_handler)
 usual = Drive.run
 def run(self, progress):
@@ -139,3 +140,46 @@ def test_the_command_writes_what_was_done(tmp_path: Path) -> None:
     assert "interrupted at t = " in done.stderr and "what was done is kept" in done.stderr
     kept = load_solution(table)
     assert kept.metadata["status"] == "interrupted" and 0 < kept.t[-1] < 1e6
+
+
+def test_a_long_interrupted_run_is_written_by_its_states(tmp_path: Path) -> None:
+    # forces, reactions and energies of all its samples take longer than the run: Ctrl-C would seem to be ignored
+    from jourdain.library.mechanisms import double_pendulum
+    from jourdain.results.interrupted import SHORT, brief
+
+    sol = double_pendulum().compile().simulate({"shoulder.angle": 2.0}, t=300.0)
+    assert len(sol) > SHORT
+    whole, said = brief(sol)
+    assert set(whole.names) == {"shoulder.angle", "elbow.angle", "shoulder.angle_rate", "elbow.angle_rate"}
+    assert np.array_equal(whole.t, sol.t) and np.array_equal(whole["elbow.angle"], sol["elbow.angle"]) and f"({len(sol)} samples)" in said
+    some, said = brief(sol, 5 * len(sol) // 3)
+    assert "at every 3. of" in said and some.t[0] == sol.t[0] and some.t[-1] == sol.t[-1]
+    assert np.array_equal(some["elbow.angle_rate"][:-1], sol["elbow.angle_rate"][::3][: len(some) - 1])
+    short = sol.between(0.0, 1.0)
+    assert brief(short) == (short, "what was done is kept")
+
+
+def test_interrupted_analyses_keep_those_that_ended(tmp_path: Path) -> None:
+    model = tmp_path / "swing.py"
+    model.write_text(
+        "from jourdain.library.mechanisms import double_pendulum\n"
+        "def swing():\n"
+        "    m = double_pendulum()\n"
+        "    m.analyses['short'] = {'verb': 'simulate', 't': 0.1}\n"
+        "    m.analyses['long'] = {'verb': 'simulate', 't': 1e6}\n"
+        "    m.analyses['never'] = {'verb': 'simulate', 't': 1.0}\n"
+        "    return m\n",
+        encoding="utf-8",
+    )
+    words = (
+        COMMAND.partition("sys.exit(")[0].replace("Timer(0.3", "Timer(0.5")
+        + 'sys.exit(main(["run", sys.argv[1], "--set", "shoulder.angle=2", "-o", sys.argv[2]]))'
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", words, f"{model}:swing", str(tmp_path / "out")], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 130, done.stderr[-500:]
+    assert "interrupted in analysis 'long'" in done.stderr and "ended before: short" in done.stderr
+    assert load_solution(tmp_path / "out" / "short.npz").t[-1] == pytest.approx(0.1)
+    assert load_solution(tmp_path / "out" / "long.npz").metadata["status"] == "interrupted"
+    assert not (tmp_path / "out" / "never.npz").exists()

@@ -22,6 +22,7 @@ from .geoms import Geoms
 from .keyframes import keyframes, start_at
 from .replicate import expand_replicates
 from .rules import Defaults, Folder, Settings, check_supported, choice, drop_empty, expand_includes
+from .tendons import add_armatures
 from .unread import Unread
 
 #: Elements that make bodies by rules of their own.
@@ -35,8 +36,8 @@ def read_mjcf(
     """Reads the kinematic and inertial part of an MJCF file (or its text) into a model.
 
     Bodies, joints (several in one body are separated by massless bodies ``body:joint``), inertias (given or from
-    geoms), default classes, compiler settings, included files, attached models, limits, damping, armature (as rotor inertia), friction
-    loss, springs and gravity are taken over; geoms become shapes and sites named frames. Coordinates are MuJoCo's
+    geoms), default classes, compiler settings, included files, attached models, limits, damping, armature (as rotor inertia; of fixed tendons,
+    too), friction loss, springs and gravity are taken over; geoms become shapes and sites named frames. Coordinates are MuJoCo's
     qpos: a free joint is at its place in the world, a joint with ``ref`` is there in the drawn position. This position is
     the model's start (``model.initial``), or the keyframe with the name ``keyframe``; all keyframes are in
     ``model.imported["keyframes"]``. What is not taken over (contacts, actuators, tendons, sensors, equality constraints …)
@@ -67,7 +68,7 @@ def read_mjcf(
     geoms = Geoms(tree, settings, defaults, folder, model.notes, missing)
     importer = _Importer(model, tree, settings, defaults, geoms, shapes)
     importer.unread.contacts = contacts
-    left_out = importer.run()
+    left_out = importer.run() + add_armatures(model, tree, defaults, missing)
     if contacts:
         left_out += declare_contacts(model, importer.unread.geoms, tree)
     model.imported["keyframes"] = frames = keyframes(tree, model)

@@ -132,9 +132,7 @@ class Unread:
         contact = sections.get("contact", [])
         if contact and (self.contacts or all(e.tag == "exclude" for e in contact)):
             del sections["contact"]  # pairs that do not touch in the first place
-        found = [f"the section <{tag}> is not taken over: {listed(inside) or 'it is empty'}" for tag, inside in sections.items()]
-        heavy = [e.get("name") or e.place for e in sections.get("tendon", []) if e.number("armature", 0.0)]
-        return found + ([f"the armature of tendons is not in the mass matrix: {', '.join(heavy)}"] if heavy else [])
+        return [f"the section <{tag}> is not taken over: {listed(inside) or 'it is empty'}" for tag, inside in sections.items()]
 
     def _options(self) -> list[str]:
         acting = [n for option in self.root.all("option") for n in MEDIUM if n in option.attributes and np.any(option.numbers(n))]
