@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import jourdain as jd
-from jourdain import cli
 from jourdain.cli import main
+from jourdain.cli import view as cli_view
 from jourdain.view.scene import Scene
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +45,7 @@ def scenes(monkeypatch: pytest.MonkeyPatch) -> list[Scene]:
         return Closed()
 
     monkeypatch.setattr("jourdain.view.serve", serve)
-    monkeypatch.setattr(cli, "wait_for_interrupt", lambda: None)
+    monkeypatch.setattr(cli_view, "wait_for_interrupt", lambda: None)
     return shown
 
 
@@ -224,7 +224,7 @@ def test_view_as_movies_and_modes(file: Path, monkeypatch: pytest.MonkeyPatch, c
 
 
 def test_view_while_it_runs(file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(cli, "wait_for_interrupt", lambda: None)
+    monkeypatch.setattr(cli_view, "wait_for_interrupt", lambda: None)
     monkeypatch.setattr("webbrowser.open", lambda url: None)
     assert main(["view", "pendulum.toml", "-t", "0.2", "--live"]) == 0
     assert "http://127.0.0.1:" in capsys.readouterr().out
