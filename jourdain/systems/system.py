@@ -13,6 +13,8 @@ from ..model.contact_methods import refuse_contacts
 from ..shown import in_notebook
 from ..told import FAILURES, of_the_call, unfit
 from .compiled import Compiled
+from .start import check_belongs
+from .state import State
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from ..symbolic.expr import Expr
     from .assembled.from_model import JointElements
     from .inputs import Controller
-    from .state import State
     from .stepper import Stepper
     from .tree.closure import ClosureReport
 
@@ -67,6 +68,9 @@ def verb(method: Callable[P, R]) -> Callable[P, R]:
             _check_options(method.__name__, args[0], given, known)
         if method.__name__ not in KNOW_CONTACTS:
             refuse_contacts(args[0].model, method.__name__)  # type: ignore[attr-defined]
+        for x in (*args[1:], *given.values()):
+            if isinstance(x, State):
+                check_belongs(args[0].reference, x.system.reference, "state")  # type: ignore[attr-defined]
         try:
             return method(*args, **given)
         except FAILURES as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping
@@ -51,8 +52,7 @@ class Server:
         self._finished = False
         #: What the address must end with: other programs of the machine do not know it.
         self.token = secrets.token_urlsafe(16)
-        self._http = ThreadingHTTPServer((HOST, port), _handler(self))
-        self._http.daemon_threads = True
+        self._http = _Listener((HOST, port), _handler(self))
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.1,), daemon=True)
         self._thread.start()
         self.url = f"http://{HOST}:{self._http.server_address[1]}/{self.token}/"
@@ -202,6 +202,21 @@ def _rows(values: ArrayLike, times: np.ndarray, width: int, what: str) -> np.nda
     return rows
 
 
+def _whole_number(text: str | None) -> int:
+    """A number of a request's head, -1 where it is none or has more digits than any that we sent."""
+    return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 12 else -1
+
+
+class _Listener(ThreadingHTTPServer):
+    """A server that says nothing where a client has gone before it was answered."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
 def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         timeout = CLIENT_TIME
@@ -213,8 +228,7 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             own = {f"http://{name}:{server._http.server_address[1]}" for name in (HOST, "localhost")}
-            length = self.headers.get("Content-Length") or ""
-            size = int(length) if length.isascii() and length.isdecimal() and len(length) < 12 else -1
+            size = _whole_number(self.headers.get("Content-Length"))
             if self._foreign() or self.headers.get("Origin") not in own:
                 self.send_error(HTTPStatus.FORBIDDEN)
             elif self.path != f"/{server.token}/ask" or server._answer is None:
@@ -256,8 +270,7 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             self._end_headers()
             try:
                 # a page that lost its connection says which message it saw last
-                last = self.headers.get("Last-Event-ID") or "0"
-                for event in server.events(int(last) if last.isascii() and last.isdecimal() else 0):
+                for event in server.events(max(0, _whole_number(self.headers.get("Last-Event-ID")))):
                     self.wfile.write(event.encode())
                     self.wfile.flush()
             except OSError:

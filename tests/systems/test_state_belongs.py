@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jourdain as jd
 from jourdain import library
 from jourdain.errors import InputError
 from jourdain.systems.state import State
@@ -55,3 +56,28 @@ def test_states_of_the_same_mechanism_serve(formulation: str) -> None:
     s = library.double_pendulum().compile(formulation=formulation)
     assert s.simulate(given, 0.02)["shoulder.angle"][0] == pytest.approx(0.4, abs=1e-12)
     assert isinstance(given, State)
+
+
+def two_joints(order: str) -> Any:
+    """Two bodies at joints of their own, whose order is that of their creation."""
+    m = jd.Model(order)
+    for name in order:
+        body = m.body(f"body {name}", mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+        (m.revolute if name == "a" else m.prismatic)(name, m.ground, body, axis="y")
+    return m
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda s, x: s.linearise(x), lambda s, x: s.modal(x), lambda s, x: s.equilibrium(x), lambda s, x: s.mobility(x), lambda s, x: s.dof(x),
+        lambda s, x: s.assemble(x), lambda s, x: s.assemble(guess=x), lambda s, x: s.kinematics([0.0, 1.0], {"a": lambda t: t}, x),
+        lambda s, x: s.static_forces(x), lambda s, x: s.closure_report(state=x), lambda s, x: s.velocity_transformation(x), lambda s, x: s.periodic(x, 1.0),
+        lambda s, x: s.simulate(x, 0.1), lambda s, x: s.stepper(x, 1e-3), lambda s, x: s.reactions(x), lambda s, x: s.accelerations(x),
+    ],
+)  # fmt: skip
+def test_every_verb_refuses_states_of_as_many_other_coordinates(ask: Any, formulation: str) -> None:
+    s, other = two_joints("ab").compile(formulation=formulation), two_joints("ba").compile()
+    with pytest.raises(InputError, match=r"one of 'ba' \(it has 'another order of its coordinates'\)"):
+        ask(s, other.state({"a": 0.3, "b": 2.0}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import urllib.error
 import urllib.request
 
@@ -112,11 +113,24 @@ def test_odd_requests_leave_no_traceback(capfd: pytest.CaptureFixture[str]) -> N
         server.append([0, 1], {"b": (np.zeros((2, 3)), [[1, 0, 0, 0]] * 2)})
         server.finish()
         path, host = server.url.split("/", 3)[3], server.url.split("/")[2]
-        for word in ("²", "-1", "1e9", "٣", "9" * 400):
+        for word in ("²", "-1", "1e9", "٣", "9" * 400, "9" * 5000):
             head = f"GET /{path}events HTTP/1.0\r\nHost: {host}\r\nLast-Event-ID: {word}\r\n\r\n"
             assert b"event: end" in talk(server.url, head.encode())
         talk(server.url, b"\x00\xff garbage\r\n\r\n")
         talk(server.url, b"GET / HTTP/1.1\r\nHost: \xff\r\n\r\n")
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_client_that_goes_before_it_is_answered_leaves_no_traceback(capfd: pytest.CaptureFixture[str]) -> None:
+    with serve("<p>" + "x" * 20_000_000, open_browser=False) as server:
+        path, host = server.url.split("/", 3)[3], server.url.split("/")[2]
+        name, port = host.split(":")
+        for _ in range(5):
+            with socket.create_connection((name, int(port)), timeout=5) as line:
+                line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closed by a reset
+                line.sendall(f"GET /{path} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
+                line.recv(100)
+        assert len(fetch(server.url)) > 20_000_000
     assert "Traceback" not in capfd.readouterr().err
 
 

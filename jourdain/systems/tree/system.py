@@ -304,6 +304,8 @@ class TreeSystem(System):
 
     def dof(self, state: Any = None) -> int:
         """Degrees of freedom by the rank of the constraints."""
+        if state is not None and not self.constraints:
+            self._state(state)  # refused where it is none of this system
         return self.nv - len(self.constraints) + (len(redundant_rows(self.reference, self._state(state))) if self.constraints else 0)
 
     # -- what it computes at an instant ---------------------------------------------------------------------------
