@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -196,8 +197,10 @@ def _close_near(
     free[list(held)] = 0.0
     directions = np.random.default_rng(0).uniform(-1.0, 1.0, (len(NUDGES), system.nv)) * free
     first: SolverError | None = None
-    for size, direction in zip((0.0, *NUDGES), (free, *directions), strict=True):
-        start = system.configuration.integrate(q, size * direction) if size else q
+    for move in chain([0.0 * free], (size * d for size, d in zip(NUDGES, directions, strict=True)), _half_turns(system, free * scale)):
+        if first is not None and abs(move).max() == np.pi and not isinstance(first, Flipped):
+            break
+        start = system.configuration.integrate(q, move) if move.any() else q
         try:
             closed, residual, iterations = close_positions(system, start, held, scale, t)
             _check_flips(system, closed, t)
@@ -207,6 +210,21 @@ def _close_near(
             return closed, residual, iterations
     assert first is not None
     raise first
+
+
+class Flipped(SolverError):
+    """A closure was met with its frames turned by 180° against each other."""
+
+
+def _half_turns(system: System, free: np.ndarray) -> Iterator[np.ndarray]:
+    """Turns by π of single orientations that are neither held nor guessed: from there Newton's steps find the solution that is not turned."""
+    first = 0
+    for c in system.configuration.coordinates:
+        last = first + len(c.velocity_names)
+        for column in range(first, last) if c.is_quaternion or c.unit == "rad" else ():
+            if free[column] == 1.0:
+                yield np.pi * np.eye(system.nv)[column]
+        first = last
 
 
 def close_positions(system: System, q: np.ndarray, held: Sequence[int], scale: np.ndarray, t: float) -> tuple[np.ndarray, float, int]:
@@ -290,7 +308,7 @@ def _check_flips(system: System, q: np.ndarray, t: float) -> None:
     """Orientation constraints have a second solution turned by π; it is refused."""
     for name, value in system.reference.orientation_checks(q, t).items():
         if value < 0:
-            raise SolverError(
+            raise Flipped(
                 f"assemble '{system.model.name}': the closure '{name}' was met with its frames turned by 180° against each other; "
                 "give a guess= nearer to the wanted position"
             )

@@ -7,6 +7,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from jourdain.view.darkroom import kept_browser
 from jourdain.view.page import packed_json
 from jourdain.view.plain import draw_plain
 from jourdain.view.scene import Camera, Scene
+from jourdain.view.still import still_camera
 from jourdain.view.vibration import PERIOD, vibration
 
 SIZE = (1280, 720)
@@ -37,6 +39,7 @@ def save_picture(
 ) -> Path:
     """Write the scene at time t in s (default: the start) as a .png or .jpg picture of the given size in px.
 
+    The camera is that of the whole motion, or of this instant and the traces so far where the motion goes much further.
     ``mode`` (counted from 1) shows a mode of vibration at its largest amplitude, the rest position as a ghost.
     """
     scene = scene if mode is None else vibration(scene, mode)
@@ -45,6 +48,8 @@ def save_picture(
     if kind is None:
         raise InputError(f"picture '{target.name}': write .png or .jpg")
     when = _start(scene) if t is None else _instant(scene, t, target.name)
+    if camera is None and mode is None:
+        scene = replace(scene, camera=still_camera(scene, when, size[0] / size[1]) or scene.camera)
     with _photographer(scene, camera, size, theme) as photograph:
         target.write_bytes(photograph(when, kind))
     return target

@@ -2,16 +2,69 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from jourdain.view.camera import Extent, extent
+from jourdain.view.camera import Extent, default_camera, extent
 from jourdain.view.rotation import Array, matrix_from_quaternion
-from jourdain.view.scene import Arrow, Body, Link, Scene, locate
+from jourdain.view.scene import Arrow, Body, Camera, Link, Run, Scene, Track, locate
 from jourdain.view.surface import coloured, stops_of
 
 ARROW_SHARE = 0.3
 SPRING_SHARE = 0.022
 COIL_SEGMENTS = 14
+# a motion this many times larger than what is seen at an instant does not set the distance of a still
+APART = 1.5
+
+
+def still_camera(scene: Scene, t: float, aspect: float) -> Camera | None:
+    """A camera for one instant where that of the whole motion would make it tiny, traces so far included.
+
+    Where something has flown so far that the instant itself is wide, it looks at what is together. None where the usual camera shows
+    the instant well, so that stills of one machine are seen from the same place.
+    """
+    if not scene.runs or scene.camera is not None or scene.follow is not None:
+        return None
+    whole = extent(scene)
+    now = replace(scene, runs=[_at(scene, run, t) for run in scene.runs])
+    if not whole.is_journey and whole.size <= APART * extent(now).size:
+        return None
+    together = _together(now, whole.model_size)
+    if len(together) < len(_shown(now)) or whole.is_journey:  # traces lead away
+        runs = [replace(run, points={}, links={}, bodies={n: b for n, b in run.bodies.items() if n in together}) for run in now.runs]
+        now = replace(now, bodies=[b for b in now.bodies if b.name in together], runs=runs, links=[])
+    return default_camera(now, aspect, extent(now))
+
+
+def _shown(scene: Scene) -> list[Body]:
+    return [b for b in scene.bodies if b.shapes or b.surface is not None]
+
+
+def _together(scene: Scene, size: float) -> set[str]:
+    """Names of the largest group of bodies with gaps below half the model's size between them, by the balls around them."""
+    balls: dict[str, tuple[Array, float]] = {}
+    for body in _shown(scene):
+        one = extent(replace(scene, bodies=[body], links=[], runs=[replace(scene.runs[0], points={}, links={})]))
+        balls[body.name] = 0.5 * (one.model_low + one.model_high), 0.5 * one.model_size
+    groups: list[set[str]] = []
+    for name, (centre, radius) in balls.items():
+        near = [g for g in groups if any(np.linalg.norm(balls[n][0] - centre) - balls[n][1] - radius < 0.5 * size for n in g)]
+        groups = [g for g in groups if g not in near] + [{name}.union(*near)]
+    return max(groups, key=len, default=set())
+
+
+def _at(scene: Scene, run: Run, t: float) -> Run:
+    """A run that holds an instant, and points at the corners of its traces so far."""
+    i, f = locate(np.asarray(run.times), t)
+    nearest = min(i + int(f > 0.5), len(np.asarray(run.times)) - 1)
+    k = slice(nearest, nearest + 1)
+    bodies = {n: Track(np.asarray(b.positions)[k], np.asarray(b.quaternions)[k]) for n, b in run.bodies.items()}
+    lines = {n: np.asarray(line)[k] for n, line in run.links.items()}
+    paths = [path for _, path in traces(scene, t)]
+    corners = {f"{j}{side}": ends[None] for j, path in enumerate(paths) for side, ends in enumerate((path.min(axis=0), path.max(axis=0)))}
+    bent = {n: np.asarray(a)[k] for n, a in run.amplitudes.items()}
+    return Run([t], bodies, run.name, corners, lines, amplitudes=bent)
 
 
 def links(scene: Scene, t: float) -> list[tuple[Link, Array]]:

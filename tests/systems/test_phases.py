@@ -272,3 +272,21 @@ def test_a_ball_that_is_let_go_bounces() -> None:
         lost = 0.75 * float(ball.mass) * G * 0.5
         assert sol["contacts.dissipated"][-1] == pytest.approx(lost, rel=10 * tolerance)
         assert sol["energy.dissipated"][-1] == pytest.approx(lost, rel=10 * tolerance)
+
+
+@pytest.mark.parametrize("kind", ["free", "planar"])
+def test_a_body_held_by_a_joint_that_may_let_go_is_turned_to_its_place(kind: str) -> None:
+    # from its default orientation the closure was met with the frames turned by 180° against each other
+    m = jd.Model("sling")
+    arm, stone = (m.body(n, mass=1.0, inertia=(0.1, 0.1, 0.1)) for n in ("arm", "stone"))
+    m.revolute("axle", m.ground, arm, axis="-y")
+    hold = m.fixed("hold", arm.at(2.0, 0, 0), stone)
+    m.free("fly", m.ground, stone) if kind == "free" else m.planar("fly", m.ground, stone, plane="zx")
+    m.event("release", m.time - 0.1, release=hold)
+    s = m.compile()
+    for angle in (-175.0, -100.0, 30.0, 179.0):
+        start = s.assemble({"axle.angle": f"{angle} deg"})
+        placed, a = s.simulate(start, t=0.01).frame("stone"), np.radians(angle)
+        p, R = placed.position[0], placed.rotation[0]
+        np.testing.assert_allclose(p, (2 * np.cos(a), 0, 2 * np.sin(a)), atol=1e-9)
+        np.testing.assert_allclose(R[:, 0], (np.cos(a), 0, np.sin(a)), atol=1e-9)
