@@ -63,7 +63,7 @@ class State(Shown):
     @property
     def x(self) -> np.ndarray:
         """The state vector (q, v, z)."""
-        return np.concatenate([self.q, self.v, self.z])
+        return np.concatenate((self.q, self.v, self.z) if self.z.size else (self.q, self.v))
 
     def __getitem__(self, name: str) -> float:
         configuration = self.system.configuration

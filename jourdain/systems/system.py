@@ -98,9 +98,11 @@ def motion(method: Callable[P, R]) -> Callable[P, R]:
         if given:
             _check_options(name, args[0], given, known)
         try:
-            if not given:
-                return analysis()(*args)
-            return analysis()(*args, **{n: x for n, x in given.items() if x is not None or n not in options})
+            for x in given.values():
+                if x is None:
+                    given = {n: x for n, x in given.items() if x is not None or n not in options}  # type: ignore[assignment]
+                    break
+            return analysis()(*args, **given)
         except FAILURES as error:
             _tell(method, error, args, given)
             raise

@@ -19,7 +19,7 @@ from ...solvers.native_function import is_finite
 from ...solvers.ode.ended import Ended
 from ...systems.audit import Limits
 from ...systems.callbacks import ended
-from ...systems.constraints import look_at_start
+from ...systems.constraints import Start, look_at_start
 from ...systems.inputs import Inputs
 from ...systems.run import LEAST_EXPLICIT, Outcome, Run, Settings
 from ...systems.solution import Then
@@ -77,8 +77,10 @@ class PlainRun:
         self.rest, self._u, self._constrained = rest, system.input_values(), bool(system.equations_of_motion.rows)
         limits = Limits(system)
         self._limits, self._watched = limits if limits.joints else None, bool(system.model.events)
-        #: Settings of the pieces by the number of pieces and of instants before them.
+        #: Settings of the pieces by the number of pieces and of instants before them, and what integrations of the first are known by.
         self._settings = {(0, 0): run.settings}
+        self._control = run.settings.control
+        self._start = Start(system) if self._constrained and not system.packed else None
 
     @staticmethod
     def fits(run: Run) -> bool:
@@ -105,7 +107,7 @@ class PlainRun:
         """Whether constraints are met by a state, and independent."""
         if not self._constrained:
             return True
-        independent, (h, w, v) = look_at_start(system, state)
+        independent, (h, w, v) = look_at_start(system, state) if self._start is None else self._start.at(system, state)
         return independent and h <= tolerance and w <= tolerance * (1.0 + v)
 
     def go(self, system: TreeSystem, native: NativeSystem, start: State, span: tuple[float, float]) -> list[Piece]:
@@ -117,14 +119,15 @@ class PlainRun:
         if self._u.size:
             native.u[: self._u.size] = self._u
         while True:
-            settings = self._of_piece(done, span[0])
-            drive = native.drives.get(settings.control)
+            settings = self._of_piece(done, span[0]) if done else self._settings[0, 0]
+            control = settings.control if done else self._control
+            drive = native.drives.get(control)
             if drive is None or x.size != drive.session.n or not is_finite(x) or not self._is_closed(system, start, tolerance):
                 return done
             drive.again(x, *span, settings.times, settings.keeps_interpolant, most)
             found = drive.run_short()
             if not drive.session.is_small:  # it has grown on the way
-                del native.drives[settings.control]
+                del native.drives[control]
             done.append(Piece(settings, start, span, found))
             if isinstance(found, Ended) or found.status != "left" or not found.restart.t < span[1]:
                 return done
