@@ -11,8 +11,8 @@ from ..symbolic.expr import HALF, Expr, mul, neg, where
 from ..symbolic.functions import clip, maximum
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame
-from .joints import Joint
-from .values import traced, value
+from .joints import Joint, law_units
+from .values import traced, value, values
 
 if TYPE_CHECKING:
     from .loads import JointForce
@@ -53,7 +53,11 @@ class ControlMethods:
         q = joint._single()
         if joint.kind not in ("revolute", "prismatic"):
             raise ModelError(f"{what}: joint '{joint.name}' is {joint.kind}; a transmission drives a revolute or prismatic one")
-        J, k, n, d, b = (value(e, what) for e in (inertia, stiffness, ratio, damping, backlash))
+        units = law_units(q.unit)
+        J, k, n, d, b = values(
+            what, ("inertia", inertia, "kg m^2"), ("stiffness", stiffness, units["stiffness"]), ("ratio", ratio, units["gear_ratio"]),
+            ("damping", damping, units["damping"]), ("backlash", backlash, q.unit),
+        )  # fmt: skip
         for quantity, e, least in (("inertia", J, 0.0), ("stiffness", k, 0.0), ("damping", d, None), ("backlash", b, None)):
             if e.is_number and (float(e) <= least if least is not None else float(e) < 0.0):
                 raise ModelError(f"{what}: {quantity} {float(e):g} must {'be positive' if least is not None else 'not be negative'}")
@@ -84,11 +88,18 @@ class ControlMethods:
         label = name or self._free_name(f"{self._joint(joint, 'pd').name}.control")
         what = f"control '{label}'"
         c = joint._single() if coordinate is None else joint.coordinate(coordinate)
-        r = value(traced(target, what, self.time) if callable(target) else target, what)
-        x, v = (value(own if given is None else given, what) for own, given in ((c.q[0], position), (c.v[0], velocity)))
-        force = value(kp, what) * (r - x) + value(kd, what) * (gradient(r, [self.time])[0] - v) + value(feedback, what)
+        units = law_units(c.unit)
+        r = value(traced(target, what, self.time) if callable(target) else target, f"{what}: target", c.unit)
+        p, d, more = values(
+            what, ("kp", kp, units["stiffness"]), ("kd", kd, units["damping"]), ("feedback", feedback, units["force"])
+        )  # fmt: skip
+        x, v = values(
+            what, ("position", c.q[0] if position is None else position, c.unit),
+            ("velocity", c.v[0] if velocity is None else velocity, units["velocity"]),
+        )  # fmt: skip
+        force = p * (r - x) + d * (gradient(r, [self.time])[0] - v) + more
         if limit is not None:
-            most = value(limit, what)
+            most = value(limit, f"{what}: limit", units["force"])
             force = clip(force, neg(most), most)
         return self.force(joint, force, coordinate=coordinate, name=label)
 

@@ -49,7 +49,7 @@ class InstrumentMethods:
         if step is None:
             if unit != "rad":
                 raise ModelError(f"{what}: joint '{joint.name}' moves in {unit} and has no turns to count; give step= in {unit}")
-            lines, turns = number(counts, f"{what}: counts"), number(ratio, f"{what}: ratio")
+            lines, turns = number(counts, f"{what}: counts", "1"), number(ratio, f"{what}: ratio", "1")
             if not lines > 0 or turns == 0:
                 raise ModelError(f"{what}: counts = {lines:g} and ratio = {turns:g} must be positive")
             step = 2.0 * pi / (lines * abs(turns))

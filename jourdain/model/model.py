@@ -207,6 +207,8 @@ class Model(
             raise ModelError(f"{what} connects the body '{a.body.name}' with itself")
         joint = Joint(name, kind, a, b, motions, limits, drive, cut, given)
         joint.require_axes()
+        if limits != (None, None) and unit is None:
+            raise ModelError(f"{what}: limits need a joint of one freedom (revolute, prismatic or helical), not a {kind} one")
         if drive != Drive() and sum(len(c.v) for c in joint.coordinates) != 1:
             _check_rotors(joint, what)
         self.joints[name] = joint

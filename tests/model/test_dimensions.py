@@ -52,6 +52,16 @@ CALLS: dict[str, tuple[Callable[[str], Any], str, tuple[str, ...]]] = {
     ),
     "input": (lambda x: _on(lambda m, h, s, b: m.input("u", x, unit="N")), "3 kN", ("3 m",)),
     "state": (lambda x: _on(lambda m, h, s, b: m.state("z", x, unit="m")), "3 mm", ("3 s",)),
+    "transmission stiffness": (lambda x: _on(lambda m, h, s, b: m.transmission(h, 1.0, stiffness=x)), "3 N m/rad", ("3 N", "3 kg")),
+    "transmission of a slide": (lambda x: _on(lambda m, h, s, b: m.transmission(s, 1.0, 1.0, ratio=x)), "200 rad/m", ("3 m", "3 kg")),
+    "transmission damping": (lambda x: _on(lambda m, h, s, b: m.transmission(h, 1.0, 1.0, damping=x)), "3 N m s/rad", ("3 N",)),
+    "transmission backlash": (lambda x: _on(lambda m, h, s, b: m.transmission(h, 1.0, 1.0, backlash=x)), "1 deg", ("1 mm",)),
+    "control target": (lambda x: _on(lambda m, h, s, b: m.pd(h, x, 1.0)), "30 deg", ("3 mm",)),
+    "control gain": (lambda x: _on(lambda m, h, s, b: m.pd(s, 1.0, x)), "3 N/mm", ("3 N m/rad",)),
+    "control rate gain": (lambda x: _on(lambda m, h, s, b: m.pd(s, 1.0, 1.0, x)), "3 N s/m", ("3 N",)),
+    "control limit": (lambda x: _on(lambda m, h, s, b: m.pd(h, 1.0, 1.0, limit=x)), "3 N m", ("3 N",)),
+    "encoder": (lambda x: _on(lambda m, h, s, b: m.encoder("e", h, counts=x)), "500", ("5 kg",)),
+    "memory": (lambda x: _on(lambda m, h, s, b: m.memory("w", 0.0, x, unit="N")), "3 kN", ("3 kg",)),
     "duration": (lambda x: _ran(t=x), "10 ms", ("5 kg",)),
     "span": (lambda x: _ran(t=(0.0, x)), "10 ms", ("5 kg",)),
     "step": (lambda x: _ran(t=0.01, step=x, method="rk4"), "1 ms", ("1 mm",)),
@@ -147,8 +157,8 @@ twice = "2 * nothing"
     with pytest.raises(JourdainError) as told:
         loads_model(HEAD.format(body="", joint='damping = "3 kg"', rest=rest))
     lines = str(told.value).splitlines()
-    assert [line.split(": ")[1].split(" ")[0] for line in lines] == ["body", "joint", "joint", "output"]
-    assert "body 'b': mass" in lines[0] and "joint 'hinge': damping" in lines[1] and "joint 'slide'" in lines[2] and "'nothing'" in lines[3]
+    assert [line.split(": ")[1].split(" ")[0] for line in lines] == ["joint", "body", "joint", "output"]  # as in the file
+    assert "joint 'hinge': damping" in lines[0] and "body 'b': mass" in lines[1] and "joint 'slide'" in lines[2] and "'nothing'" in lines[3]
     with pytest.raises(JourdainError) as told:
         loads_model(HEAD.format(body='colr = "red"', joint="dampin = 3", rest="[loads.x]\nkind = 'magic'\n"))
     assert len(str(told.value).splitlines()) == 3
@@ -160,3 +170,9 @@ def test_what_is_right_is_read() -> None:
     )
     m = loads_model(HEAD.format(body="", joint='damping = "3 N m s/rad"', rest=rest))
     assert jd.run(m)["run"].t[-1] == 0.05 and len(m.bodies["a"].shapes) == 1
+
+
+def test_limits_of_joints_of_several_freedoms_are_refused() -> None:
+    m, *_ = bench()
+    with pytest.raises(JourdainError, match="joint 'fly': limits need a joint of one freedom"):
+        m.free("fly", m.ground, m.body("c", mass=1.0, inertia=(1, 1, 1)), limits=(0, 1))
