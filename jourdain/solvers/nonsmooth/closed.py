@@ -5,7 +5,9 @@ Guards, each of which falls through zero where the active set changes:
     GAP     least gap of contacts that are open,
     LIFT    λ_N W_NN − u̇_N of closed contacts: pressing, or leaving,
     SLIP    (μ₀ λ_N − ‖λ_T‖) W_NN − ‖u̇_T‖ of those that stick,
-    STOP    u_T along the direction in which sliding began.
+    STOP    u_T along the direction in which sliding began,
+    LAYER   of those that slide slowly: what is left to the speed at which they begin or end to slide, or of those that do to where they slide;
+            of those that begin to, ‖u̇_T‖ − (μ λ_N − ‖λ_T‖) W_NN, beyond which friction holds them again.
 """
 
 from __future__ import annotations
@@ -22,9 +24,13 @@ from ..complementarity.problem import BILATERAL, DENSE, room
 from ..complementarity.solve import Task, carry_out, solve_task
 from .closed_forces import (
     AT_REST,
+    BEGINS,
+    ENDS,
     EXACT,
     NO_FORCES,
     ROUNDING,
+    SLIDES,
+    STICKS,
     SWEEPS,
     Arguments,
     Called,
@@ -42,7 +48,7 @@ from .closed_forces import (
 from .contact_set import DRY, ROLL, book_wrench, contact_velocity, respond
 from .impulses import displaced
 
-GAP, LIFT, SLIP, STOP, GUARDS = range(5)
+GAP, LIFT, SLIP, STOP, LAYER, GUARDS = range(6)
 #: What is returned where bodies moved so far in a step that they may pass through each other.
 TOO_FAR = 5
 
@@ -67,9 +73,16 @@ def slope(args: int) -> int:
     return motion(c, c.t, x, out)
 
 
+@jit
+def _slowness(c: Any, k: int, v: Any) -> float:
+    """‖u_T‖ in parts of the layer."""
+    a, b = contact_velocity(c.contacts, c.parts, k, 1, v), contact_velocity(c.contacts, c.parts, k, 2, v)
+    return math.sqrt(a * a + b * b) / (c.layer * c.scale)
+
+
 @kernel
 def guards(args: int) -> int:
-    """GAP, LIFT, SLIP, STOP at (t, x)."""
+    """GAP, LIFT, SLIP, STOP, LAYER at (t, x)."""
     c = asked_of(args)
     n = c.nq + c.nv + c.nz + 1
     x, out, s = doubles(c.x, n), doubles(c.out, GUARDS), c.contacts
@@ -78,7 +91,7 @@ def guards(args: int) -> int:
         status = find_closed(c, c.t, c.x)
     if status != 0:
         return status
-    out[GAP], out[LIFT], out[SLIP], out[STOP] = c.reach if c.reach < 1e3 else 1e3, 1.0, 1.0, 1.0
+    out[GAP], out[LIFT], out[SLIP], out[STOP], out[LAYER] = c.reach if c.reach < 1e3 else 1e3, 1.0, 1.0, 1.0, 1.0
     i = 0
     for k in range(s.count):
         while i < c.count and (c.place[i] < 0 or c.place[i] < k):
@@ -90,9 +103,16 @@ def guards(args: int) -> int:
         k = c.place[i]
         if k < 0:
             continue
-        out[LIFT], out[SLIP] = min(out[LIFT], c.lift[i] + size), min(out[SLIP], c.slip[i] + size)
-        if c.slides[i] != 0 and (s.sort[k] >= DRY or c.laws.friction[s.law[k]] > 0.0):
+        out[LIFT] = min(out[LIFT], c.lift[i] + size)
+        if c.slides[i] == BEGINS:
+            out[LAYER] = min(out[LAYER], size - c.slip[i], 1.0 - _slowness(c, k, x[c.nq :]))
+            continue
+        out[SLIP] = min(out[SLIP], c.slip[i] + size)
+        if c.slides[i] != STICKS and (s.sort[k] >= DRY or c.laws.friction[s.law[k]] > 0.0):
             out[STOP] = min(out[STOP], direction(c, i, k, x[c.nq :])[2])
+            if s.sort[k] < DRY:
+                fast = _slowness(c, k, x[c.nq :])
+                out[LAYER] = min(out[LAYER], 1.0 - fast if c.slides[i] == ENDS else fast - 0.5)
     return 0
 
 
@@ -107,9 +127,9 @@ def _hold(c: Any, positions: bool, x: Any, d: Any) -> None:
         if k < 0:
             continue
         brakes = s.sort[k] >= DRY
-        if brakes and (positions or c.slides[i] != 0):
+        if brakes and (positions or c.slides[i] != STICKS):
             continue
-        first, last = 0, 1 if positions or c.slides[i] != 0 else 3
+        first, last = 0, 1 if positions or c.slides[i] != STICKS else 3
         if brakes:
             first = first_way(s, k)
             last = 3 if first == 1 else 1
@@ -239,8 +259,12 @@ def make_closed(most: int, nq: int, nv: int, nz: int, booked: int, **known: Any)
 
 __all__ = [
     "AT_REST",
+    "BEGINS",
+    "ENDS",
     "NO_FORCES",
     "ROUNDING",
+    "SLIDES",
+    "STICKS",
     "Arguments",
     "Called",
     "Closed",

@@ -7,6 +7,10 @@ its column of W is that of one combined force.  With rows u = J v + d,
 
 J̇ v as the change of u along q ∘ exp(± ε v), by differences of order four.  The state is x = (q, v, z, energy taken by contacts).
 
+While a contact slides slowly, u_T/‖u_T‖ follows the force that drags it at the rate μ λ_N W_TT/‖u_T‖, which no explicit method follows to ‖u_T‖ = 0.  Within
+a thin layer of speeds, as thin as the run's tolerance, a contact therefore *begins* to slide (its direction is that of u̇_T: the same law in accelerations as at
+rest, with the friction of sliding) or *ends* to (in the direction in which it has come into the layer, until it rests).
+
 What only brakes (dry friction in joints, couples against rolling and spinning) has a bound a: a given one, or a lever arm times the normal force of its
 contact, which is found by iteration.  What moves feels the force −a along its motion, what rests a force of at most a (friction at rest has a bound of its own).
 """
@@ -28,6 +32,8 @@ from .impacts import Impacts
 from .impulses import displaced
 from .records import Asked
 
+#: What a closed contact does: in the first two its friction is found with the accelerations, in the others its direction is known.
+STICKS, BEGINS, SLIDES, ENDS = range(4)
 #: Parts of a second for differences of J v, and of speeds below which nothing slides.
 EPSILON, AT_REST = 1e-4, 1e-9
 #: Residual of the laws in parts of the largest acceleration, most sweeps, and what guards may fall below zero in the same parts.
@@ -68,7 +74,7 @@ class Closed(Record):
     solver: Address
     count: int
     key: Integers  # of each closed contact: shapes and feature
-    slides: Integers
+    slides: Integers  # STICKS, BEGINS, SLIDES or ENDS
     along: Floats  # where sliding began, in the world's axes
     place: Integers  # among the contacts found, −1: gone
     row: Integers  # of the problem, −1: it has none
@@ -87,6 +93,7 @@ class Closed(Record):
     rates: Floats
     clock: Floats
     scale: float
+    layer: float  # of speeds, in parts of the scale
     #: where the last step ended, how far bodies may move in one, and the size of each position's turn (0: a shift)
     from_: Floats
     reach: float
@@ -191,7 +198,7 @@ def direction(c: Any, i: int, k: int, v: Any) -> Any:
         d1 += s.axes[9 * k + 3 * first + j] * c.along[3 * i + j]
         d2 += s.axes[9 * k + 6 + j] * c.along[3 * i + j] if first == 1 else 0.0
     speed = math.sqrt(a * a + b * b)
-    if speed > AT_REST * c.scale and a * d1 + b * d2 > 0.0:
+    if c.slides[i] != ENDS and speed > AT_REST * c.scale and a * d1 + b * d2 > 0.0:
         return a / speed, b / speed, speed
     length = math.sqrt(d1 * d1 + d2 * d2)
     return (d1 / length, d2 / length, a * d1 + b * d2) if length > 0.0 else (1.0, 0.0, 0.0)
@@ -207,6 +214,14 @@ def _drag(c: Any, i: int, k: int, v: Any) -> Any:
         return -m1 * d1, -m2 * d2
     length = math.sqrt(m1 * m1 * d1 * d1 + m2 * m2 * d2 * d2)
     return (-m1 * m1 * d1 / length, -m2 * m2 * d2 / length) if length > 0.0 else (0.0, 0.0)
+
+
+@jit
+def _friction(c: Any, i: int, law: int) -> Any:
+    """μ along the two tangents of a contact that is solved by the law in accelerations: that of rest, or of sliding where it has begun."""
+    if c.slides[i] == BEGINS:
+        return c.laws.friction[law], c.laws.across[law]
+    return c.laws.static[law], c.laws.static_across[law]
 
 
 @jit
@@ -229,14 +244,14 @@ def _lay_out(c: Any, v: Any) -> int:
             continue
         c.row[i], problem.row[blocks] = rows, rows
         law = s.law[k]
-        problem.coefficient[blocks, 0], problem.coefficient[blocks, 1] = c.laws.static[law], c.laws.static_across[law]
+        problem.coefficient[blocks, 0], problem.coefficient[blocks, 1] = _friction(c, i, law)
         if s.sort[k] == DRY or s.sort[k] == SPIN:
             problem.law[blocks] = FRICTION
             spread(c, k, 0, rows, 1.0, c.J, s.J)
             spread(c, k, 0, rows, 1.0, c.Y, s.Y)
             c.p[rows] = c.force[3 * i]
             rows += 1
-        elif c.slides[i] != 0:
+        elif c.slides[i] >= SLIDES:
             f1, f2 = _drag(c, i, k, v)
             problem.law[blocks] = UNILATERAL
             spread(c, k, 0, rows, 1.0, c.J, s.J)
@@ -366,7 +381,7 @@ def _take_over(c: Any, v: Any) -> None:
             continue
         if s.sort[k] == DRY or s.sort[k] == SPIN:
             c.force[3 * i], c.moving[3 * i] = c.p[r], problem.u[r]
-        elif c.slides[i] != 0:
+        elif c.slides[i] >= SLIDES:
             f1, f2 = _drag(c, i, k, v)
             c.force[3 * i], c.force[3 * i + 1], c.force[3 * i + 2] = c.p[r], f1 * c.p[r], f2 * c.p[r]
             c.moving[3 * i] = problem.u[r]
@@ -394,8 +409,8 @@ def _margins(c: Any) -> None:
             continue
         normal = max(problem.dense[r, r], 0.0)
         c.lift[i] = normal * f[0] - a[0]
-        if c.slides[i] == 0:
-            m1, m2 = c.laws.static[law], c.laws.static_across[law]
+        if c.slides[i] < SLIDES:
+            m1, m2 = _friction(c, i, law)
             m = max(m1, m2)
             x, y = (f[1] * m / m1 if m1 > 0.0 else 0.0), (f[2] * m / m2 if m2 > 0.0 else 0.0)
             c.slip[i] = normal * (m * f[0] - math.sqrt(x * x + y * y)) - way
@@ -440,7 +455,7 @@ def motion(c: Any, t: int, x: Any, out: Any) -> int:
     _margins(c)
     for i in range(c.count):
         k, r = c.place[i], c.row[i]
-        ways = 0 if r < 0 else 1 if c.slides[i] != 0 or c.contacts.sort[k] == DRY or c.contacts.sort[k] == SPIN else 3
+        ways = 0 if r < 0 else 1 if c.slides[i] >= SLIDES or c.contacts.sort[k] == DRY or c.contacts.sort[k] == SPIN else 3
         for row in range(ways):
             for j in range(c.nv):
                 slope[j] += c.Y[r + row, j] * c.p[r + row]
@@ -452,9 +467,13 @@ def motion(c: Any, t: int, x: Any, out: Any) -> int:
 
 __all__ = [
     "AT_REST",
+    "BEGINS",
+    "ENDS",
     "EXACT",
     "NO_FORCES",
     "ROUNDING",
+    "SLIDES",
+    "STICKS",
     "SWEEPS",
     "Arguments",
     "Called",

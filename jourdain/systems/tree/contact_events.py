@@ -47,6 +47,12 @@ TOUCHING, SLOW = 1e-9, 1e-11
 LOW = 1e-12
 #: Most times that gaps are taken away where others come to overlap by that.
 CLOSINGS = 5
+#: Speeds in parts of the scale and of the tolerance below which contacts begin or end to slide.
+LAYER = 100.0
+#: The part of that speed at which what ends to slide rests.
+ENDED = 0.05
+#: Contacts that hardly slide begin to where the cosine between their speed and its change is larger.
+ALIGNED = 0.99
 #: Rounds in which an active set must settle.
 ROUNDS = 20
 #: Most rounds in which bounds of couples follow normal impulses.
@@ -94,6 +100,10 @@ class ContactEventRun(ProjectedRun):
                 f"use method='moreau' with step=, or one of {told}, which go from event to event"
             )
 
+    def _leaving(self) -> dict[str, Any]:
+        """Never: no other sort of method knows these laws."""
+        return {}
+
     def _make_ready(self) -> None:
         s, native = self.system, self.native
         self.contacts = contacts = TreeContacts.of(s)
@@ -111,6 +121,7 @@ class ContactEventRun(ProjectedRun):
             MOST, s.nq, s.nv, s.nz, contacts.booked, base=_called(native.rhs), projection=_called(native.project), rows=contacts.record.rows,
             rows_args=contacts.record.rows_args, turns=contacts.record.turns, contacts=rows.contacts, parts=contacts.parts,
             closures=rows.closures, laws=contacts.record.impacts, scale=max(1.0, float(np.abs(self.start.v).max(initial=0.0))),
+            layer=max(LAYER * self.settings.rtol, 10.0 * closed.AT_REST),
         )  # fmt: skip
         self._base, self.impacts, self._history = native.rhs, list[Impact](), list[_Active]()
         #: When impacts that follow ever faster have come to an end, and between whom.
@@ -319,8 +330,10 @@ class ContactEventRun(ProjectedRun):
         stays = (u[:, 0] <= np.maximum(10.0 * slow, low)) | (sort >= DRY)
         law = s.law[touching].copy()
         mu = np.c_[c.laws.friction[law], c.laws.across[law]]
-        sliding = (np.hypot(*ways.T) > closed.AT_REST * c.scale) | ((mu[:, 0] == 0.0) & (sort < DRY))
         along = np.einsum("ki,kij->kj", ways, axes[:, 1:])
+        speed, smooth = np.where(self._have_ended(keys, along), 0.0, np.hypot(*ways.T)), (mu[:, 0] == 0.0) & (sort < DRY)
+        sliding = np.where((speed > closed.AT_REST * c.scale) | smooth, closed.SLIDES, closed.STICKS)
+        sliding[(sliding == closed.SLIDES) & (speed < 0.5 * c.layer * c.scale) & ~smooth & (sort < DRY)] = closed.BEGINS
         slope, rates = self._native(closed.slope), np.zeros(len(x))
         for _ in range(ROUNDS):
             stays[parent >= 0] = stays[parent[parent >= 0]]
@@ -338,18 +351,42 @@ class ContactEventRun(ProjectedRun):
             force, moving = (a[: 3 * len(kept)].reshape(-1, 3) for a in (c.force, c.moving))
             small = 0.5 * closed.ROUNDING * c.scale  # guards end a step twice as far beyond their zero
             leaves = c.lift[: len(kept)] < -small
-            begins = ~leaves & (c.slip[: len(kept)] < -small)
-            if not leaves.any() and not begins.any():
+            begins = ~leaves & (c.slip[: len(kept)] < -small) & (sliding[kept] == closed.STICKS)
+            drags = np.einsum("ki,ki->k", moving[:, 1:], ways[kept]) < ALIGNED * np.hypot(*moving[:, 1:].T) * speed[kept]
+            slows = (
+                ~leaves
+                & (sliding[kept] == closed.BEGINS)
+                & (drags & (speed[kept] > closed.AT_REST * c.scale) | (c.slip[: len(kept)] >= 0.0))
+            )
+            if not leaves.any() and not begins.any() and not slows.any():
                 return True
-            stays[kept[leaves]] = False
+            stays[kept[leaves]], sliding[kept[slows]] = False, closed.ENDS
             for i in np.flatnonzero(begins):
                 k, first = kept[i], 0 if single[kept[i]] else 1
-                sliding[k] = True
+                sliding[k] = closed.BEGINS if sort[k] < DRY else closed.SLIDES
                 way, pull = (np.r_[row[first], 0.0 if single[k] else row[2]] for row in (moving[i], force[i]))
                 if np.hypot(*way) <= small:  # against the force, by the rule that friction takes most energy
                     way = -pull / (np.maximum(mu[k], 1e-300) / mu[k].max()) ** 2 if sort[k] < DRY else -pull
                 along[k] = way @ axes[k, 1:]
         return True
+
+    def _have_ended(self, keys: np.ndarray, sliding: np.ndarray) -> np.ndarray:
+        """Which contacts ended to slide until now, and have come to rest along the way they took."""
+        if not self._history:
+            return np.zeros(len(keys), dtype=bool)
+        last = self._history[-1]
+        ways = {
+            tuple(k): way
+            for k, way, how in zip(last.key.reshape(-1, 3).tolist(), last.along.reshape(-1, 3), last.slides, strict=True)
+            if how == closed.ENDS
+        }
+        return np.array(
+            [
+                tuple(k) in ways and u @ ways[tuple(k)] <= ENDED * self.record.layer * self.record.scale
+                for k, u in zip(keys.tolist(), sliding, strict=True)
+            ],
+            dtype=bool,
+        )
 
     def _shock(self, t: float, x: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Painlevé: no finite forces hold the contacts; the impulses of a vanishing time do, and end the sliding (impact without collision)."""
