@@ -22,6 +22,8 @@ SAME, BESIDE = 1e-7, 1e-3
 #: Bits of a feature: a triangle of a surface, then a corner (or an edge) of a, then of b.
 FIELD = 21
 EDGE = 1 << 20
+#: Gaps up to which points of a patch touch, and are near those that do, and what counts as equal, in parts of the shapes' size.
+TOUCHING, NEAR, EQUAL = 1e-6, 1e-2, 1e-9
 
 
 @jit
@@ -122,7 +124,8 @@ def gather(scene: Any, a: int, b: int, pb: Any, n: Any, near: float, size: float
             h = _height(A, ca, area_a, B[j, 4], B[j, 5])
             if h - B[j, 6] <= near:
                 count = _add(patch, count, B[j, 4], B[j, 5], h, B[j, 6], 0, 1 + int(B[j, 3]), size)
-    for i in range(ca if ca > 2 else ca - 1):
+    lines = ca == 2 and cb == 2 and count > 1  # side by side: their ends are the patch, wherever they cross
+    for i in range(0 if lines else ca if ca > 2 else ca - 1):
         k = i + 1 if i + 1 < ca else 0
         ex, ey = A[k, 4] - A[i, 4], A[k, 5] - A[i, 5]
         for j in range(cb if cb > 2 else cb - 1):
@@ -146,24 +149,33 @@ def gather(scene: Any, a: int, b: int, pb: Any, n: Any, near: float, size: float
 
 @jit
 def _choose(scene: Any, count: int) -> int:
-    """Marks the deepest point and then always the point farthest from all marked ones, as many as a patch may have."""
+    """Marks as many points as a patch may have: those that touch, then those near them, each time the deepest and then always the one farthest from all marked; then the lowest.
+
+    Points that touch come first whatever else is looked at, and of equal ones the first: a contact that is closed stays in the patch while the shapes move.
+    """
     patch, taken, best = scene.patch, scene.taken, 0
     for k in range(count):
         taken[k] = 1 if count <= MOST_POINTS else 0
-        if patch[k, 2] - patch[k, 3] < patch[best, 2] - patch[best, 3]:
-            best = k
     if count <= MOST_POINTS:
         return count
+    size = scene.solids[scene.a].size + scene.solids[scene.b].size
     for k in range(count):
         patch[k, 5] = 1e300
+        if patch[k, 2] - patch[k, 3] < patch[best, 2] - patch[best, 3] - EQUAL * size:
+            best = k
+    least = max(0.0, patch[best, 2] - patch[best, 3])
     for _ in range(MOST_POINTS):
         taken[best] = 1
-        x, y, far, following = patch[best, 0], patch[best, 1], -1.0, 0
+        x, y, rank, far, following = patch[best, 0], patch[best, 1], 3, -1e300, 0
         for k in range(count):
-            dx, dy = patch[k, 0] - x, patch[k, 1] - y
+            dx, dy, gap = patch[k, 0] - x, patch[k, 1] - y, patch[k, 2] - patch[k, 3]
             patch[k, 5] = min(patch[k, 5], dx * dx + dy * dy)
-            if taken[k] == 0 and patch[k, 5] > far:
-                far, following = patch[k, 5], k
+            if taken[k] == 1:
+                continue
+            own = 0 if gap <= least + TOUCHING * size else 1 if gap <= least + NEAR * size else 2
+            reach = patch[k, 5] if own < 2 else -gap
+            if own < rank or (own == rank and reach > far + EQUAL * abs(far)):
+                rank, far, following = own, reach, k
         best = following
     return MOST_POINTS
 

@@ -19,7 +19,7 @@ from .directions import separation
 from .meetings import REACHED, convex_direction, settle
 from .nearest import on_triangle
 from .patches import EDGE, FIELD, finish, gather, lay
-from .records import SPHERE, WORDS, World, between, emit
+from .records import MOST_POINTS, SPHERE, WORDS, World, between, emit
 from .supports import rounding, support
 from .vectors import across, axis, cross, dot, inward, length, minus, outward, plus, unit, vector
 
@@ -27,6 +27,8 @@ from .vectors import across, axis, cross, dot, inward, length, minus, outward, p
 CONE_SLACK, OWN = 1e-7, 1e-12
 #: Contacts of one shape with neighbouring triangles that differ by less (part of the size) are one.
 ALIKE = 1e-5
+#: Halvings of a height below which there are as many vertices as there is room for.
+HALVINGS = 40
 
 
 @jit
@@ -293,28 +295,47 @@ def _vertex(scene: Any, hull: Any, pb: Any, k: int) -> Any:
     return plus(pb, 1.0, outward(scene.world, scene.b, vector(scene.vertices, hull.first_vertex + k, 0)))
 
 
+@hot
+def _below(scene: Any, hull: Any, pb: Any, m: Any, height: float) -> Any:
+    """The height of the lowest vertex that sticks out of the surface, and how many of them are not above a height."""
+    low, found = 1e300, 0
+    for k in range(hull.vertices):
+        if scene.outstanding[hull.first_vertex + k] == 1:
+            h = dot(_vertex(scene, hull, pb, k), m)
+            low = min(low, h)
+            if h <= height:
+                found += 1
+    return low, found
+
+
 @kernel
 def surface_on_plane(address: int) -> int:
-    """A half-space and a surface: vertices that stick out, the lowest and those farthest from each other."""
+    """A half-space and a surface: vertices that stick out, of many the lowest."""
     scene = World.at(address)
     pb, m = between(scene), axis(scene.world, scene.a, 2)
     n = (-m[0], -m[1], -m[2])
     u = across(n)
     v = cross(n, u)
     hull, room = scene.hulls[scene.solids[scene.b].hull], scene.patch.shape[0] - 1
-    lowest, low, found = -1, scene.near, 0
-    for k in range(hull.vertices):
-        h = dot(_vertex(scene, hull, pb, k), m)
-        if h <= scene.near and scene.outstanding[hull.first_vertex + k] == 1:
-            found += 1
-            if h <= low:
-                low, lowest = h, k
-    every, seen, count = 1 + found // room, 0, 0  # where there is no room for all, every second, third …
+    low, found = _below(scene, hull, pb, m, scene.near)
+    cut, high = scene.near, scene.near
+    if found > room:  # the lowest; where too many are level, some of these
+        cut = low
+        for _ in range(HALVINGS):
+            middle = 0.5 * (cut + high)
+            if _below(scene, hull, pb, m, middle)[1] > room:
+                high = middle
+            else:
+                cut = middle
+        found = _below(scene, hull, pb, m, high)[1]
+    every, seen, count = 1 + found // (room - MOST_POINTS), 0, 0
+    few = _below(scene, hull, pb, m, cut)[1] < MOST_POINTS
     for k in range(hull.vertices):
         q = _vertex(scene, hull, pb, k)
-        if dot(q, m) <= scene.near and scene.outstanding[hull.first_vertex + k] == 1:
+        h = dot(q, m)
+        if h <= high and scene.outstanding[hull.first_vertex + k] == 1:
             seen += 1
-            if k == lowest or seen % every == 0:
+            if h <= cut or (few and seen % every == 0):
                 lay(scene.patch, count, dot(q, u), dot(q, v), 0.0, dot(q, n), 1 + k)
                 count += 1
     finish(scene, pb, n, count)

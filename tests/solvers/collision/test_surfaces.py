@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 
 from jourdain.errors import InputError
 from jourdain.solvers.collision import Placed, Scene
@@ -134,6 +135,47 @@ def test_a_mesh_lies_on_a_plane_by_its_corners() -> None:
     assert len(found) == 4
     assert found["gap"] == pytest.approx(np.full(4, 1e-3), abs=1e-15)
     assert np.abs(found["point_b"][:, :2]) == pytest.approx(np.full((4, 2), 0.5), abs=1e-14)
+
+
+def star(seed: int, corners: int) -> tuple[np.ndarray, np.ndarray]:
+    """A closed surface with corners at random distances of 0.05 to 0.15 from its middle."""
+    k = np.arange(corners) + 0.5
+    polar, turn = np.arccos(1.0 - 2.0 * k / corners), np.pi * (1.0 + 5.0**0.5) * k
+    p = np.stack([np.cos(turn) * np.sin(polar), np.sin(turn) * np.sin(polar), np.cos(polar)], 1)
+    hull = ConvexHull(p)
+    outward = (
+        np.einsum(
+            "ki,ki->k",
+            np.cross(p[hull.simplices[:, 1]] - p[hull.simplices[:, 0]], p[hull.simplices[:, 2]] - p[hull.simplices[:, 0]]),
+            hull.equations[:, :3],
+        )
+        > 0
+    )
+    faces = np.where(outward[:, None], hull.simplices, hull.simplices[:, [0, 2, 1]])
+    return p * np.random.default_rng(seed).uniform(0.05, 0.15, corners)[:, None], faces
+
+
+@pytest.mark.parametrize("corners", [14, 200])
+def test_corners_that_touch_or_come_next_are_found_however_far_one_looks(corners: int) -> None:
+    """Of many corners those that touch have to be in the patch, whatever else is near: a closed contact that came and went took its force with it."""
+    rng, (vertices, faces) = np.random.default_rng(7), star(3, corners)
+    scene = Scene([Placed(-1, ("plane", ())), Placed(0, ("mesh", (vertices, faces)))])
+    for _ in range(40):
+        turn = rotation(rng)
+        heights = np.sort((vertices @ turn.T)[:, 2])
+        found = scene.contacts([pose(turn, (0.0, 0.0, -heights[2]))], 1.0)  # two corners below the floor, the third on it
+        np.testing.assert_allclose(np.sort(found["gap"])[:3], heights[:3] - heights[2], atol=1e-15)
+
+
+def test_a_capsule_beside_a_cylinder_touches_at_two_points() -> None:
+    """However little it is turned: one more point in the middle would be one more spring."""
+    scene = Scene([Placed(0, ("cylinder", (0.1, 0.5))), Placed(1, ("capsule", (0.05, 0.4)))])
+    for angle in (0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4):
+        c, s = np.cos(angle), np.sin(angle)
+        turn = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+        found = scene.contacts([pose(E, (0, 0, 0)), pose(turn, (0.1499, 0, 0))], 0.01)
+        assert len(found) == 2
+        np.testing.assert_allclose(found["gap"], -1e-4, atol=1e-9)
 
 
 def test_a_convex_mesh_is_a_polyhedron() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.spatial import ConvexHull
 
 import jourdain as jd
 from jourdain.errors import InputError
@@ -310,3 +311,24 @@ def test_bodies_that_tumble_onto_a_floor_stay_above_it(shape: Any, floor: str) -
         sol = s.simulate({"f.z": 0.3, **turn}, 0.8, rtol=1e-7)
         assert sol["f.z"].min() > 0.07  # the least half thickness of all three is 0.075
         assert sol["energy.total"].max() <= sol["energy.total"][0] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", [2, 13])
+def test_a_spiky_mesh_tumbles_and_keeps_its_books(seed: int) -> None:
+    """Bodies with more corners than a patch has points ended in an error that looked like Painlevé's: corners that touched were dropped from the patch."""
+    k = np.arange(14) + 0.5
+    polar, turn = np.arccos(1.0 - k / 7.0), math.pi * (1.0 + 5.0**0.5) * k
+    p = np.stack([np.cos(turn) * np.sin(polar), np.sin(turn) * np.sin(polar), np.cos(polar)], 1)
+    hull = ConvexHull(p)
+    faces = [
+        f if np.cross(p[f[1]] - p[f[0]], p[f[2]] - p[f[0]]) @ e[:3] > 0 else f[[0, 2, 1]]
+        for f, e in zip(hull.simplices, hull.equations, strict=True)
+    ]
+    corners = p * 0.1 * (0.5 + np.random.default_rng(seed).random(14))[:, None]
+    s = on_floor("star", jd.mesh((corners, np.array(faces)), density=1000.0), rigid(friction=0.5, restitution=0.3))
+    spin = np.random.default_rng(seed + 100).normal(size=3) * 3.0
+    sol = s.simulate({"f.z": 0.25, "f.x_rate": 0.5} | {f"f.orientation.omega_{c}": w for c, w in zip("xyz", spin, strict=True)}, 1.5)
+    energy = sol["energy.total"]
+    assert sol.t[-1] == 1.5 and len(sol.contacts.impacts) > 50
+    assert energy[0] - energy[-1] == pytest.approx(sol["contacts.dissipated"][-1], abs=1e-7)
+    assert len(sol.contacts.at(1.5)) == 3 and np.abs(sol["f.x_rate"][-1]) < 1e-9  # it lies on three corners
