@@ -108,7 +108,9 @@ class Configuration:
         if names is self.position_names and name in self.velocity_place:
             raise InputError(f"'{name}' is a velocity, and a position is asked for here; give it among velocities={{'{name}': …}}")
         known = [*names, *self.velocity_names] if names is self.position_names else names
-        near = [names[i] for i in candidates] or nearest(name, known, 3) or names[:6]
+        joint = name.rpartition(".")[0] + "."
+        of_joint = [n for n in known if n.startswith(joint)]
+        near = [names[i] for i in candidates] or nearest(name, known, 3) or of_joint[:6] or names[:6]
         raise InputError(f"there is no {what} '{name}'; " + (f"did you mean {', '.join(near)}?" if near else "there is none at all"))
 
     def why_absent(self, name: str) -> str:

@@ -242,6 +242,7 @@ def test_names_and_units() -> None:
 ERRORS: dict[str, tuple[Any, str]] = {
     "typing error": (lambda: SPACE.pack({"hinge.angel": 1}), r"there is no coordinate 'hinge.angel'; did you mean hinge.angle"),
     "several": (lambda: SPACE.pack({"flying": 1}), r"there is no coordinate 'flying'; did you mean flying.x, flying.y, flying.z"),
+    "of a joint": (lambda: SPACE.pack({"slider.velocity": 1}), r"there is no coordinate 'slider.velocity'; did you mean slider.displacement, slider.displacement_rate\?"),
     "unlike any": (lambda: SPACE.pack({"zzz": 1}), "there is no coordinate 'zzz'; did you mean slider.displacement"),
     "a rate among positions": (lambda: SPACE.pack({"hinge.angle_rate": 1}), r"'hinge.angle_rate' is a velocity, and a position is asked for here; give it among velocities="),
     "velocity": (lambda: SPACE.pack_velocities({"hinge.angle_rat": 1}), r"there is no velocity 'hinge.angle_rat'; did you mean hinge.angle_rate"),
