@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,8 +24,10 @@ if TYPE_CHECKING:
 
 #: The most constraints, and the most of them that must be solved together.
 MOST_ROWS, MOST_TOGETHER = 24, 6
-#: Closed positions that are looked at, starts from which they are sought, and corrections to close one.
+#: Closed positions anywhere that are looked at, starts from which they are sought, and corrections to close one.
 POSITIONS, STARTS, CORRECTIONS = 12, 40, 30
+#: Closed positions around the neutral one, and how far from it they are (rad, m).
+AROUND, DISTANCE = 6, 0.1
 #: A position counts as closed below this residual (m, rad).
 CLOSED = 1e-9
 #: Surety above which more is worth nothing.
@@ -57,7 +61,10 @@ def straight_order(system: Any) -> tuple[Block, ...]:
         return ()
     known: dict[str, tuple[Block, ...]] = eq.__dict__.setdefault("_straight_order", {})
     if "order" not in known:
-        numbers = cached_array((system.fingerprint, "order of elimination in a straight line"), lambda: _numbers(_best_order(system)))
+        numbers = cached_array(
+            (system.fingerprint, "order of elimination in a straight line, first of all around the neutral position"),
+            lambda: _numbers(_best_order(system)),
+        )
         known["order"] = _blocks(numbers.tolist())
     return known["order"]
 
@@ -77,7 +84,8 @@ def _blocks(numbers: list[int]) -> tuple[Block, ...]:
 
 
 def _best_order(system: Dynamics) -> tuple[Block, ...]:
-    """The order that suits most of some closed positions, if there is one that suits at least half of them."""
+    """The order that suits most closed positions around the neutral one, where mechanisms with stops and springs work, then most of those anywhere, if
+    there is one that suits at least half of all."""
     from ...formalisms.functions.straight import surety
     from ...formalisms.loops.elimination import elimination_order
 
@@ -85,7 +93,8 @@ def _best_order(system: Dynamics) -> tuple[Block, ...]:
     pattern = np.zeros((len(eq.rows), system.nv), dtype=bool)
     for i, j in eq.constraint_jacobian:
         pattern[i, j] = True
-    places = _closed_positions(system)
+    around = _closed_positions(system, _around(system), AROUND)
+    places = around + _closed_positions(system, _anywhere(system), POSITIONS)
     tried: dict[tuple[Block, ...], list[float]] = {}
     for J, mass in places:
         try:
@@ -96,31 +105,54 @@ def _best_order(system: Dynamics) -> tuple[Block, ...]:
         if not parts.redundant and max(len(rows) for rows, _ in order) <= MOST_TOGETHER and order not in tried:
             tried[order] = [surety(A.tolist(), pattern.tolist(), m.tolist(), order) for A, m in places]
     scored = [
-        (sum(s > 1.0 for s in found), sum(math.log(max(min(s, ENOUGH), 1e-9)) for s in found), order) for order, found in tried.items()
+        (
+            sum(s > 1.0 for s in found[: len(around)]),
+            sum(s > 1.0 for s in found),
+            sum(math.log(max(min(s, ENOUGH), 1e-9)) for s in found),
+            order,
+        )
+        for order, found in tried.items()
     ]
-    suits, _, best = max(scored, default=(0, 0.0, ()))
+    _, suits, _, best = max(scored, default=(0, 0, 0.0, ()))
     return best if 2 * suits >= max(1, len(places)) else ()
 
 
-def _closed_positions(system: Dynamics) -> list[tuple[np.ndarray, np.ndarray]]:
-    """J and the diagonal of M in closed positions found from random ones, the same for every call."""
-    rng, c, clock, still = np.random.default_rng(0), system.configuration, np.zeros(1), np.zeros(system.nv + system.nz)
-    terms, found = system.function("descriptor"), []
-    for k in range(STARTS):
-        guess = c.neutral() if k == 0 else c.random(rng)
-        q = _closed(system, guess) if system.equations_of_motion.holonomic else guess
+def _around(system: Dynamics) -> Iterator[np.ndarray]:
+    """Positions around the neutral one, closed if it can be."""
+    c, rng = system.configuration, np.random.default_rng(1)
+    first = _closed(system, c.neutral())
+    while first is not None:
+        yield c.integrate(first, DISTANCE * rng.normal(size=system.nv))
+
+
+def _anywhere(system: Dynamics) -> Iterator[np.ndarray]:
+    """The neutral position, then any."""
+    c, rng = system.configuration, np.random.default_rng(0)
+    yield c.neutral()
+    while True:
+        yield c.random(rng)
+
+
+def _closed_positions(system: Dynamics, guesses: Iterator[np.ndarray], most: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """J and the diagonal of M in closed positions near guesses, the same for every call."""
+    terms, clock, still = system.function("descriptor"), np.zeros(1), np.zeros(system.nv + system.nz)
+    found: list[tuple[np.ndarray, np.ndarray]] = []
+    for guess in islice(guesses, STARTS):
+        q = _closed(system, guess)
         if q is not None:
             M, _, J, *_ = terms(clock, np.concatenate([q, still]), system.input_values())
             mass = np.diag(M)
             if np.isfinite(J).all() and (mass > 0.0).all():
                 found.append((J, mass.copy()))
-        if len(found) == POSITIONS:
+        if len(found) == most:
             break
     return found
 
 
 def _closed(system: Dynamics, q: np.ndarray) -> np.ndarray | None:
-    """A closed position by Gauss–Newton, if it is found."""
+    """A closed position by Gauss–Newton, if it is found; of constraints of velocity alone any."""
+    if not system.equations_of_motion.holonomic:
+        return q
     f, clock = system.function("constraints"), np.zeros(1)
     for _ in range(CORRECTIONS):
         h, J = f(clock, q)
