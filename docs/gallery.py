@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ORDER = (
     "pendulum", "double_pendulum", "gyroscope", "bouncing_ball", "dominoes", "billiards", "cradle", "rattleback", "arch", "cam", "quadruped", "rod_impact", "beam_impact", "head_on", "train_front", "overriding", "s_beam", "push_belt", "ratio_change", "ball_on_turntable", "energy_large_steps", "clearance", "slider_crank", "flexible_slider_crank", "four_bar",
     "governor", "bricard",
-    "inverted_pendulum", "modes", "quarter_car", "vehicle_comfort", "robust_damper", "identify_pendulum", "swing_up", "robot_arm", "flexible_arm", "spin_up_beam", "flexible_scara", "conrod", "solar_array", "helicopter_rotor", "elastic_trebuchet", "sliding_ring", "crane", "humanoid", "bicycle", "full_car",
+    "inverted_pendulum", "modes", "quarter_car", "vehicle_comfort", "car_comfort", "robust_damper", "identify_pendulum", "swing_up", "robot_arm", "flexible_arm", "spin_up_beam", "flexible_scara", "conrod", "solar_array", "helicopter_rotor", "elastic_trebuchet", "sliding_ring", "crane", "humanoid", "bicycle", "full_car",
 )  # fmt: skip
 #: Longest closed form in LaTeX that is shown.
 LONGEST_EQUATION = 4000

@@ -60,22 +60,22 @@ class Criterion:
         return Criterion(self.kind, self.expression, self.options, {**self.constants, **constants})
 
     def __le__(self, bound: Bound) -> Constraint:
-        return Constraint(self, upper=_bound(bound, self))
+        return Constraint(self, upper=_bound(bound, self), written=_written(bound))
 
     def __ge__(self, bound: Bound) -> Constraint:
-        return Constraint(self, lower=_bound(bound, self))
+        return Constraint(self, lower=_bound(bound, self), written=_written(bound))
 
     def equals(self, value: Bound) -> Constraint:
         """The constraint that it has this value."""
         found = _bound(value, self)
-        return Constraint(self, found, found)
+        return Constraint(self, found, found, _written(value))
 
     def between(self, lower: Bound, upper: Bound) -> Constraint:
         """The constraint that it lies between two values."""
         low, high = _bound(lower, self), _bound(upper, self)
         if low > high:
             raise InputError(f"criterion '{self}': the bounds {low:g} and {high:g} are crossed")
-        return Constraint(self, low, high)
+        return Constraint(self, low, high, _written(lower, upper))
 
     def __str__(self) -> str:
         about = "" if self.expression is None else str(self.expression)
@@ -98,6 +98,13 @@ class Constraint:
     criterion: Criterion
     lower: float = -np.inf
     upper: float = np.inf
+    #: Bounds as they were written, where with units: whether they fit is known when the criterion has a model.
+    written: tuple[str, ...] = ()
+
+    def check(self, name: str, unit: str | None) -> None:
+        """Refuses bounds in units that are none of the criterion's own, where that one is known."""
+        for text in self.written if unit is not None else ():
+            number(text, f"constraint '{name}' ({self.criterion}): bound", unit)
 
     @property
     def equality(self) -> bool:
@@ -118,6 +125,11 @@ class Constraint:
 def _bound(given: Bound, criterion: Criterion) -> float:
     """A bound as a number in SI."""
     return number(given, f"bound of criterion '{criterion}'")
+
+
+def _written(*bounds: Bound) -> tuple[str, ...]:
+    """Bounds that may have a unit."""
+    return tuple(b for b in bounds if isinstance(b, str))
 
 
 def _about(kind: str, expression: Any, constants: Mapping[str, Any], **options: Any) -> Criterion:

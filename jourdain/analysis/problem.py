@@ -86,6 +86,8 @@ class Problem:
             self.minimise = analysis.in_scenarios(self.minimise)
             scoped = {n: analysis.in_scenarios({n: c.criterion}) for n, c in self.subject_to.items()}
             self.subject_to = {m: replace(self.subject_to[n], criterion=c) for n, of in scoped.items() for m, c in of.items()}
+        if isinstance(self.analysis, Linked):
+            self.subject_to |= self.analysis.constraints(self.variables)
         #: Sizes of constraints, by which they are scaled: of their bounds, or of their values at the start where these are zero.
         self.sizes = {n: max(abs(b) for b in (c.lower, c.upper, 0.0) if np.isfinite(b)) for n, c in self.subject_to.items()}
         #: How the present study goes, and the live page of the last one that was watched (``problem.page.close()`` ends it).
@@ -214,7 +216,9 @@ class Problem:
         tau = float(np.max(forms.B[:n] @ y - forms.row_upper[:n]))
         largest = [m for m, r in zip(self.minimise, forms.B[:n] @ y - forms.row_upper[:n], strict=True) if r > tau - 1e-6 * abs(tau)]
         note = f"the largest: {', '.join(largest)}"
-        return replace(best, objective=tau * forms.tau_size, kkt=np.nan, multipliers={}, converged=best.feasible, notes=(*best.notes, note))
+        return replace(
+            best, objective=tau * forms.tau_size, kkt=np.nan, multipliers={}, weights={}, converged=best.feasible, notes=(*best.notes, note)
+        )
 
     def _spared(self, slack: float | Mapping[str, float], margin: Mapping[str, Any] | None) -> dict[str, tuple[float, float]]:
         """By how much each criterion may grow at later levels: a part of its best, and an amount."""
@@ -256,7 +260,10 @@ class Problem:
         kkt, multipliers = conditions(self, self.space, x, np.eye(len(y))[places[-1]], held)
         names = list(self.minimise)
         told = [f"{names[k]} is {'active' if k in held else 'idle'}" for k in places[:-1]]
-        return replace(best, kkt=kkt, multipliers=multipliers, notes=(*best.notes, f"held from earlier levels: {', '.join(told)}"))
+        # without weights: what held criteria may lose follows their own optima, which the envelope theorem does not know
+        return replace(
+            best, kkt=kkt, multipliers=multipliers, weights={}, notes=(*best.notes, f"held from earlier levels: {', '.join(told)}")
+        )
 
     def _check_choices(self, solver: Method) -> None:
         chosen = [v.name for v in self.variables if v.values]
@@ -391,7 +398,7 @@ class Problem:
         return Optimum(
             self, space.named(found.x), {v.name: v.unit for v in self.variables}, float(a @ y), dict(zip(self.minimise, map(float, y), strict=False)),
             held, feasible, found.converged or kkt < STATIONARY, kkt, multipliers, solver, message, spent,
-            tuple(e.message for e in failed), tuple(space.notes),
+            tuple(e.message for e in failed), tuple(space.notes), dict(zip(self.minimise, map(float, a), strict=False)),
         )  # fmt: skip
 
     # -- what is given ----------------------------------------------------------------------------------------------
@@ -461,6 +468,8 @@ class Problem:
                 raise SolverError(f"problem: neither the first design nor {TRIALS} others within the bounds run; {found.message}")
             found = other
         self._measure(found)
+        for name, c in self.subject_to.items():
+            c.check(name, space.units.get(name))
         return found.x
 
     def _measure(self, first: Evaluated) -> None:

@@ -4,7 +4,7 @@
 ``"tcp://10.0.0.5:8786"``; or any :class:`concurrent.futures.Executor` (also a Dask client).  A run depends on its job alone, so results are the
 same to the last bit whatever the workers are.
 
-Runs go in parcels that take about a twentieth of a second; the caller gets every parcel as soon as it is done, and keeps it.  A worker that dies
+Runs go in parcels that take about a twentieth of a second, on a cluster a fifth; the caller gets every parcel as soon as it is done, and keeps it.  A worker that dies
 takes along at most its parcel, whose runs are then tried again alone; one that dies with its worker each time is marked and does not end the
 study.  ``timeout`` ends a worker whose run gives no answer, with the same consequence.
 """
@@ -33,8 +33,8 @@ from ..native.function import thread_count
 
 Workers = None | int | str | Executor | Any
 
-#: How long a parcel of runs takes (s), and the most runs in one.
-PARCEL, MOST = 0.05, 256
+#: The most runs in a parcel.
+MOST = 256
 #: A run is marked when its worker has died this often.
 TRIES = 3
 #: How long a cluster may take to answer (s).
@@ -142,6 +142,12 @@ class Crew:
     #: Whether they share the caller's memory, its file system; whether a run that hangs can be ended.
     same_memory = same_machine = ends_hung = False
     count = 1
+    #: How long a parcel of runs takes (s), and how long one at least, so that handing it over does not cost more than it gains.
+    parcel, least = 0.05, 0.0
+
+    def __init__(self) -> None:
+        #: How long a run took (s), by the sort of task: what the parcels of the next generation are made of.
+        self.pace: dict[type, float] = {}
 
     def submit(self, task: Any, jobs: Sequence[Any], timeout: float | None) -> Future[tuple[float, list[Any]]]:
         """Begins a parcel."""
@@ -158,6 +164,7 @@ class _Threads(Crew):
     same_memory = same_machine = True
 
     def __init__(self, count: int) -> None:
+        super().__init__()
         self.count = count
         self.pool = ThreadPoolExecutor(count, thread_name_prefix="worker")
 
@@ -172,6 +179,7 @@ class _Sending(Crew):
     """Workers to whom task and jobs are sent."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._sent: tuple[Any, Any] = (None, None)
 
     def sent(self, task: Any) -> Any:
@@ -232,6 +240,7 @@ class _Cluster(_Sending):
     """A Dask cluster: it places runs, and does those of a dead worker elsewhere."""
 
     ends_hung = True
+    parcel, least = 0.2, 0.04  # a task costs Dask some 10 ms of processor time
 
     def __init__(self, client: Any, own: bool) -> None:
         super().__init__()
@@ -367,6 +376,10 @@ class _Study:
     deaths: dict[int, int] = field(default_factory=dict)
     size: int = 1
 
+    def __post_init__(self) -> None:
+        if type(self.task) in self.crew.pace:
+            self.size = self._runs_in(self.crew.parcel)
+
     def run(self) -> Iterator[tuple[int, Any]]:
         """Results as they come."""
         waiting, alone = deque(range(len(self.jobs))), deque[int]()
@@ -388,8 +401,14 @@ class _Study:
                 future.cancel()
 
     def _next_size(self, left: int) -> int:
-        """Runs in the next parcel: of a twentieth of a second, and not all for one worker."""
-        return max(1, min(self.size, left // (2 * self.crew.count) or 1, left))
+        """Runs in the next parcel: as long as a parcel is, and not all for one worker."""
+        shared = max(left // (2 * self.crew.count), self._runs_in(self.crew.least))
+        return max(1, min(self.size, shared, left))
+
+    def _runs_in(self, seconds: float) -> int:
+        """How many runs take so long, as far as is known."""
+        pace = self.crew.pace.get(type(self.task))
+        return 1 if pace is None else max(1, min(MOST, int(seconds / pace)))
 
     def _send(self, parcel: list[int], alone: deque[int]) -> bool:
         try:
@@ -409,7 +428,8 @@ class _Study:
                 raise
             yield from self._lost(error, parcel, alone)
             return
-        self.size = max(1, min(MOST, int(PARCEL * len(parcel) / max(seconds, 1e-6)), 4 * self.size))
+        self.crew.pace[type(self.task)] = max(seconds, 1e-6) / len(parcel)
+        self.size = min(self._runs_in(self.crew.parcel), 4 * self.size)
         yield from zip(parcel, found, strict=True)
 
     def _lost(self, error: Exception, parcel: list[int], alone: deque[int]) -> Iterator[tuple[int, Any]]:

@@ -70,15 +70,22 @@ def evolved(
             judge, space.lower, space.upper, first, 1, population, generations, seed, start, breeding, lambda _, F: history.append(F)
         )
     if not len(designs):
-        raise SolverError(
-            f"pareto: no design of {generations} generations runs and meets the constraints; the last failure: {_last(problem)}"
-        )
+        raise SolverError(f"pareto: no design of {generations} generations runs and meets the constraints; {_last(problem)}")
     found = sorted_front(problem, "nsga2", [_member(problem, x, seed, generations) for x in designs])
     return replace(found, history=tuple(history))
 
 
 def _last(problem: Problem) -> str:
-    return problem.space.failed[-1].message if problem.space.failed else "none, the constraints are missed"
+    """What the least violated design misses, or why the last one did not run."""
+    space, n = problem.space, len(problem.minimise)
+    if not space.seen:
+        return f"the last failure: {space.failed[-1].message}"
+    held = problem.forms(np.eye(n + len(problem.subject_to))[0])
+    best = min(space.seen, key=lambda e: violation(held, e.values))  # type: ignore[arg-type]
+    assert best.values is not None
+    missed = {m: problem.subject_to[m].violation(float(y)) for m, y in zip(problem.subject_to, best.values[n:], strict=True)}
+    told = ", ".join(f"'{m}' ({problem.subject_to[m]}) by {x:.4g}" for m, x in missed.items() if x > 0.0)
+    return f"the least violated, {space.shown(best.x)}, misses {told}"
 
 
 def _member(problem: Problem, x: np.ndarray, seed: int, generations: int) -> Optimum:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...shown import Shown
+from ..gradients.units import over
 from .space import Space
 
 if TYPE_CHECKING:
@@ -47,11 +48,44 @@ class Optimum(Shown):
     #: Designs that could not run, with their messages.
     failed: Sequence[str] = ()
     notes: Sequence[str] = ()
+    #: Weights of the criteria in the objective; empty where it is no sum of them.
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def active(self) -> list[str]:
         """Names of active constraints and of variables at bounds."""
         return list(self.multipliers)
+
+    @property
+    def multiplier_units(self) -> dict[str, str | None]:
+        """Units of the multipliers, those of the objective over those of what is active; None where one of them is not known."""
+        known = self.problem.space.units
+        of = {known.get(n) for n, w in self.weights.items() if w}
+        objective = of.pop() if len(of) == 1 else None
+        return {n: over(objective, self.units.get(n, known.get(n))) for n in self.multipliers}
+
+    def sensitivity(self, parameters: Sequence[str]) -> dict[str, float]:
+        """By how much the objective at the optimum changes with other parameters, designs following: dF/dp = ∂f/∂p + Σ λ ∂g/∂p at the active constraints (envelope theorem)."""
+        problem = self.problem
+        if not self.weights or not self.feasible:
+            raise InputError("sensitivity: multipliers are those of a sum of criteria at a feasible optimum; this design has none")
+        own = [n for n in parameters if n in self.values]
+        if own:
+            raise InputError(
+                f"sensitivity: '{own[0]}' is a variable of the problem, and its derivative vanishes at the optimum; name other parameters"
+            )
+        factors = dict(self.weights)
+        for name, multiplier in self.multipliers.items():
+            if name in problem.subject_to:
+                c, size = problem.subject_to[name], problem.sizes[name]
+                upper = self.constraints[name] >= c.upper - AT_ROW * size and not c.equality
+                factors[name] = multiplier if upper else -multiplier
+            elif name in problem.minimise:  # held at its value, as on a front
+                factors[name] = factors.get(name, 0.0) + multiplier
+        asked = {n: problem.space.criteria[n] for n, w in factors.items() if w}
+        g = problem.analysis.gradient(asked, list(parameters), values=self.values)
+        found = np.array([factors[n] for n in asked]) @ g.matrix
+        return dict(zip(parameters, map(float, found), strict=True))
 
     def apply(self) -> None:
         """Gives the parameters of the design to the system; initial values stay with the call that uses them."""
@@ -75,17 +109,20 @@ class Optimum(Shown):
         lines = [f"{self.problem.analysis.system.model.name}: {state} ({self.method}; {spent}{residual})"]
         width = max(len(n) for n in (*self.values, *self.criteria, *self.constraints))
         for name, x in self.values.items():
-            at = f"  at its bound, multiplier {self.multipliers[name]:.4g}" if name in self.multipliers else ""
+            at = f"  at its bound, {self._multiplier(name)}" if name in self.multipliers else ""
             lines.append(f"  {name:<{width}} = {x:.7g} {self.units[name]}".rstrip() + at)
         lines += [f"  {name:<{width}} : {x:.7g}" for name, x in self.criteria.items()]
         for name, x in self.constraints.items():
-            at = f", active, multiplier {self.multipliers[name]:.4g}" if name in self.multipliers else ""
+            at = f", active, {self._multiplier(name)}" if name in self.multipliers else ""
             lines.append(f"  {name:<{width}} : {x:.7g}  ({self.problem.subject_to[name]}{at})")
         if not (self.converged and self.feasible):
             lines.append(f"  {self.message}")
         if self.failed:
             lines.append(f"  {len(self.failed)} designs could not run, the last: {self.failed[-1]}")
         return "\n".join([*lines, *(f"  {n}" for n in self.notes)])
+
+    def _multiplier(self, name: str) -> str:
+        return f"multiplier {self.multipliers[name]:.4g} {self.multiplier_units[name] or ''}".rstrip()
 
 
 def conditions(problem: Problem, space: Space, x: np.ndarray, a: np.ndarray, traded: Sequence[int] = ()) -> tuple[float, dict[str, float]]:

@@ -115,6 +115,8 @@ class Space:
         self.notes: list[str] = []
         self.failed: list[Evaluated] = []
         self.runs = self.gradients = 0
+        #: Units of criteria, as far as the first gradient has told them.
+        self.units: dict[str, str | None] = {}
         #: Who is told of every design.
         self.heard: Callable[[Evaluated], None] | None = None
         self._seen: dict[bytes, Evaluated] = {}
@@ -253,10 +255,18 @@ class Space:
             return self._failed(x, f"{type(error).__name__}: {error}")
         strange = [n for n, y in zip(self.criteria, found, strict=True) if not np.isfinite(y)]
         if strange:
-            return self._failed(x, f"criterion '{strange[0]}' is not finite")
+            return self._failed(x, self._reason(x, strange[0]))
         if matrix is not None and not np.isfinite(matrix).all():
             return self._failed(x, "the gradient is not finite")
         return Evaluated(x, found, "", matrix)
+
+    def _reason(self, x: np.ndarray, name: str) -> str:
+        """Why a criterion is no number at a design."""
+        try:
+            self.analysis.evaluate({name: self.criteria[name]}, self.named(x))
+        except (JourdainError, ArithmeticError) as error:
+            return str(error)
+        return f"criterion '{name}' is not finite"
 
     def _failed(self, x: np.ndarray, message: str) -> Evaluated:
         bad = Evaluated(x, None, f"{self.analysis.verb} at {self.shown(x)}: {message}")
@@ -275,6 +285,7 @@ class Space:
         while self.method != "free runs":
             try:
                 g = self.analysis.gradient(self.criteria, list(values), self.method, values)
+                self.units = self.units or g.value_units
                 return np.array([g.values[n] for n in self.criteria]), g.matrix * self.span
             except NotCarried as reason:
                 self._differences("differences", "gradients by differences", reason)

@@ -21,11 +21,16 @@ from ...told import told
 from .formulas import parsed
 
 if TYPE_CHECKING:
-    from ..criteria import Criterion
+    from ..criteria import Constraint, Criterion
     from ..gradients.gradient import Gradient
     from ..planned import Analysis
+    from .space import Variable
 
 _PART = re.compile(r"\s*([+-]\s*\d+(?:\.\d*)?)\s*%\s*")
+
+
+#: A criterion that is a variable which follows others; two to this power are the places where its law is looked at.
+FOLLOWING, PLACES = "variable", 7
 
 
 class Studied:
@@ -84,33 +89,75 @@ class Linked(Studied):
         super().__init__(analysis, dict(laws))
         self.symbols = {n: symbol(n, "parameter") for n in free}
         self.laws: dict[str, Expr] = {}
+        #: Bounds of parameters that follow others.
+        self.bounds: dict[str, tuple[float | None, float | None]] = {}
         for name, text in laws.items():
-            analysis.variable(name)
+            kind, own = analysis.variable(name)
+            if kind == "parameter":
+                owner = getattr(analysis, "owner_of", lambda _: analysis)(name)
+                self.bounds[name] = owner.system.model.parameter_set[own].bounds
             self.laws[name] = parsed(text, self.symbols, "no other variable of the problem", f"variable '{name}' = {text}")
 
     def completed(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """With the linked ones."""
         known = {self.symbols[n]: float(values.get(n, self.analysis.value_of(n))) for n in self.symbols}
-        found = evaluate(list(self.laws.values()), known)
-        return self.analysis.completed({**values, **dict(zip(self.laws, map(float, found), strict=True))})
+        found = dict(zip(self.laws, map(float, evaluate(list(self.laws.values()), known)), strict=True))
+        return self.analysis.completed({**values, **found})
+
+    def constraints(self, variables: Sequence[Variable]) -> dict[str, Constraint]:
+        """Bounds of parameters that follow others, where designs within the bounds of the variables would leave them."""
+        from scipy.stats.qmc import Sobol
+
+        from ..criteria import Constraint, Criterion
+
+        low, high = (np.array([getattr(v, side) for v in variables]) for side in ("lower", "upper"))
+        about = np.array([v.value for v in variables])
+        low, high = (
+            np.where(np.isfinite(low), low, about - 10.0 * np.abs(about)),
+            np.where(np.isfinite(high), high, about + 10.0 * np.abs(about)),
+        )
+        some = Sobol(len(variables), seed=0).random_base2(PLACES)
+        places = [dict(zip(self.symbols.values(), low + (high - low) * u, strict=True)) for u in (*some, *np.round(some))]  # and corners
+        found = {}
+        for name, (least, most) in self.bounds.items():
+            y = [float(evaluate([self.laws[name]], at)[0]) for at in places]
+            bounds = -np.inf if least is None else least, np.inf if most is None else most
+            if min(y) < bounds[0] or max(y) > bounds[1]:
+                found[f"bounds of {name}"] = Constraint(Criterion(FOLLOWING, name), *bounds)
+        return found
+
+    def _own(self, criteria: Mapping[str, Criterion]) -> tuple[dict[str, Criterion], dict[str, str]]:
+        """Criteria of the analysis, and those that are variables which follow others."""
+        mine = {n: str(c.expression) for n, c in criteria.items() if c.kind == FOLLOWING}
+        return {n: c for n, c in criteria.items() if n not in mine}, mine
 
     def evaluate(self, criteria: Mapping[str, Criterion], values: Mapping[str, Any] | None = None) -> dict[str, float]:
         """Criteria at a design."""
-        return self.analysis.evaluate(criteria, self.completed(values or {}))
+        others, mine = self._own(criteria)
+        design = self.completed(values or {})
+        found = self.analysis.evaluate(others, design) | {n: design[v] for n, v in mine.items()}
+        return {n: found[n] for n in criteria}
 
     def gradient(self, criteria: Any, wrt: Sequence[str], method: str = "auto", values: Mapping[str, Any] | None = None) -> Gradient:
         """Derivatives by the free variables, the linked ones following."""
         values = dict(values or {})
+        others, mine = self._own(criteria)
         used = [n for n, e in self.laws.items() if any(s.name in wrt for s in free_symbols([e]))]
-        g = self.analysis.gradient(criteria, [*wrt, *used], method, self.completed(values))
+        design = self.completed(values)
+        g = self.analysis.gradient(others, [*wrt, *used], method, design)
         known = {self.symbols[n]: float(values.get(n, self.analysis.value_of(n))) for n in self.symbols}
         own = [self.symbols.get(n) for n in wrt]
-        matrix = g.matrix[:, : len(wrt)].copy()
-        for k, name in enumerate(used, len(wrt)):
-            by = evaluate(slopes_of(self.laws[name], [s for s in own if s is not None]), known)
-            columns = [j for j, s in enumerate(own) if s is not None]
-            matrix[:, columns] += np.outer(g.matrix[:, k], by)
-        return replace(g, matrix=matrix, variables={n: x for n, x in g.variables.items() if n in wrt})
+        columns = [j for j, s in enumerate(own) if s is not None]
+        slopes = {n: np.zeros(len(wrt)) for n in self.laws}
+        for name in {*used, *mine.values()}:
+            slopes[name][columns] = evaluate(slopes_of(self.laws[name], [s for s in own if s is not None]), known)
+        matrix = g.matrix[:, : len(wrt)] + sum(np.outer(g.matrix[:, k], slopes[n]) for k, n in enumerate(used, len(wrt)))
+        rows = dict(zip(others, matrix, strict=True)) | {n: slopes[v] for n, v in mine.items()}
+        found = g.values | {n: design[v] for n, v in mine.items()}
+        return replace(
+            g, criteria=dict(criteria), values={n: found[n] for n in criteria}, matrix=np.array([rows[n] for n in criteria]),
+            variables={n: x for n, x in g.variables.items() if n in wrt},
+        )  # fmt: skip
 
 
 @told

@@ -225,7 +225,13 @@ def evaluate(analysis: Analysis, criteria: Mapping[str, Criterion], values: Mapp
     """The values of criteria on a run of the analysis."""
     own, chosen = split(criteria, numbers_of(values))
     plan = analysis.keeping_steps()
-    return _measured(plan, plan.run(own), chosen, own)
+    result = plan.run(own)
+    found = _measured(plan, result, chosen, own)
+    if not np.isfinite(list(found.values())).all():
+        from .strange import finite
+
+        return finite(found, chosen, result)
+    return found
 
 
 def _measured(plan: Analysis, result: Any, criteria: Mapping[str, Criterion], values: Mapping[str, float]) -> dict[str, float]:

@@ -146,6 +146,12 @@ def _operated(x: Expr, parts: list[Dimension], numbers: set[int]) -> Dimension |
     return _NONE  # sines, exponentials and their like
 
 
+def over(a: str | None, b: str | None) -> str | None:
+    """The unit of one thing by another, if both are known."""
+    first, second = _dimension(a), _dimension(b)
+    return None if first is None or second is None else _text(_times(first, second, -1))
+
+
 def _dimension(text: str | None) -> Dimension | None:
     if not text:
         return None
@@ -163,4 +169,4 @@ def _text(dimension: Dimension) -> str:
     return Unit("", dimension, 1.0).si
 
 
-__all__ = ["units_of", "value_units"]
+__all__ = ["over", "units_of", "value_units"]

@@ -150,7 +150,7 @@ def test_designs_that_cannot_run_are_passed_by(method: str) -> None:
         best = jd.Problem(swing, ["c"], {"f": c}).optimise(start={"c": start}, method=method)
         assert best.feasible and best.criteria["f"] <= grid + 1e-9, (start, str(best))
     assert "c = 2.9" in best.failed[0] and "not finite" in best.failed[0] and "could not run" in str(best)
-    with pytest.raises(jd.SolverError, match=r"neither the first design nor 32 others .* criterion 'f' is not finite"):
+    with pytest.raises(jd.SolverError, match=r"neither the first design nor 32 others .* criterion 'f' .* is not finite, at t = 0 s"):
         jd.Problem(swing, {"c": (2.0, 3.0)}, {"f": c}).optimise(method=method)
 
 
@@ -253,3 +253,61 @@ def test_volumes_and_dominance_against_counting() -> None:
     kept = y[undominated(y)]
     assert hypervolume(kept, np.full(3, 1.1)) == pytest.approx(hypervolume(y, np.full(3, 1.1)), rel=1e-12)
     assert not any(((kept <= p).all(axis=1) & (kept < p).any(axis=1)).any() for p in kept)
+
+
+def test_what_other_parameters_do_to_an_optimum(swing: jd.Analysis) -> None:
+    """shake = c/2 + k/(2c) has its least √k at c = √k; held by sway = 1/(2kc) ≤ s it is 1/(4ks) + k² s (envelope theorem)."""
+    shake, sway = cr.integral("x.displacement_acc^2"), cr.integral("x.displacement^2")
+    k = swing.system.parameters["k"]
+    free = jd.Problem(swing, {"c": (0.3, 4.0)}, {"shake": shake}).optimise()
+    assert free.sensitivity(["k"])["k"] == pytest.approx(0.5 / np.sqrt(k), rel=1e-6)
+    s = 0.3
+    held = jd.Problem(swing, {"c": (0.3, 4.0)}, {"shake": shake}, {"sway": sway <= s}).optimise()
+    assert held.sensitivity(["k"])["k"] == pytest.approx(-0.25 / (k**2 * s) + 2 * k * s, rel=1e-5)
+    assert held.multiplier_units == {"sway": "1/s^4"} and "multiplier" in str(held) and "1/s^4" in str(held)
+    low = jd.Problem(swing, {"c": (0.3, 4.0)}, {"sway": sway}, {"shake": shake <= 1.25}).optimise()  # c = 1.25 + √(1.25² − k)
+    root = np.sqrt(1.25**2 - k)
+    exact = -0.5 / (k**2 * (1.25 + root)) + 0.5 / (k * (1.25 + root) ** 2) * 0.5 / root
+    assert low.sensitivity(["k"])["k"] == pytest.approx(exact, rel=1e-5)
+    with pytest.raises(jd.InputError, match="'c' is a variable of the problem"):
+        held.sensitivity(["c"])
+
+
+def test_bounds_have_the_units_of_their_criteria(swing: jd.Analysis) -> None:
+    shake, reach = {"shake": cr.integral("x.displacement_acc^2")}, cr.largest("x.displacement")
+    for bound in (reach <= "3 kg", reach >= "3 kg", reach.between("1 mm", "2 s")):
+        with pytest.raises(jd.ModelError, match=r"constraint 'reach' .* should be in 'm' or a like unit"):
+            jd.Problem(swing, ["c"], shake, {"reach": bound}).optimise()
+    assert jd.Problem(swing, ["c"], shake, {"reach": reach <= "4 m"}).optimise().feasible
+
+
+def test_what_is_no_number_is_told_with_its_time(swing: jd.Analysis) -> None:
+    when = {"a": cr.integral("sqrt(5 - t)")}
+    with pytest.raises(
+        jd.SolverError, match=r"criterion 'a' \(integral of sqrt\(5 - t\)\) is not finite, at t = 5\.\d+ s for the first time"
+    ):
+        swing.evaluate(when)
+    root = {"a": cr.integral("sqrt(c - 0.55)*x.displacement^2")}
+    best = jd.Problem(swing, {"c": (0.3, 4.0)}, root).optimise(start={"c": 0.4})
+    assert any("simulate at c = 0.4: criterion 'a'" in m and "t = 0" in m for m in best.failed)
+
+
+def test_variables_that_follow_others_keep_their_bounds() -> None:
+    m = jd.Model("oscillator", gravity=(0, 0, 0))
+    k, c = m.parameter("k", 1.0, "N/m", bounds=(0.5, 2.0)), m.parameter("c", 1.0, "N s/m", bounds=(0.3, 4.0))
+    m.joint_spring(m.prismatic("x", m.ground, m.body("mass", mass=1.0), axis="x"), k, damping=c)
+    swing = jd.Analysis(m.compile(), "simulate", {"x.displacement_rate": 1.0}, t=60.0, rtol=1e-8)
+    sway = {"sway": cr.integral("x.displacement^2")}  # 1/(2kc): the least at the largest k and c
+    for method in ("slsqp", "cobyqa"):
+        best = jd.Problem(swing, {"c": (0.3, 4.0), "k": "0.8*c"}, sway).optimise(method=method)
+        assert best.values["c"] == pytest.approx(2.5, rel=1e-5)
+    best = jd.Problem(swing, {"c": (0.3, 4.0), "k": "0.8*c"}, sway).optimise()
+    assert best.multipliers["bounds of k"] == pytest.approx(
+        1.25 * 2 / (2 * 2.5**3 * 0.8), rel=1e-4
+    )  # d(1/(1.6 c²)) = 2/(1.6 c³) dc, dc = 1.25 dk
+    none = jd.Problem(swing, {"c": (0.3, 4.0), "k": "-2*c"}, sway).optimise()
+    assert not none.feasible and "'bounds of k' (0.5 <= variable k <= 2) by 1.1" in none.message
+    inside = jd.Problem(swing, {"c": (0.7, 2.4), "k": "0.8*c"}, sway)  # it cannot leave them: optimisers without constraints serve
+    assert not inside.subject_to and inside.optimise(method="l-bfgs-b").values["c"] == pytest.approx(2.4)
+    with pytest.raises(jd.InputError, match="takes bounds of variables only"):
+        jd.Problem(swing, {"c": (0.3, 4.0), "k": "0.8*c"}, sway).optimise(method="l-bfgs-b")
