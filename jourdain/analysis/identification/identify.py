@@ -17,6 +17,7 @@ from .. import criteria as cr
 from ..gradients.expressions import expressions_of
 from ..planned import Analysis
 from ..workers import Crew, Failed, Workers, crew_for, results
+from .first_guess import guess
 from .fit import Fit, told, whiteness
 from .records import Record, records_of
 from .runs import Answer, Piece, Pieces, compared
@@ -39,7 +40,7 @@ def identify(
     data: a csv file, a table (pandas), arrays by name or a solution, or a list of these (experiments, each with its own sampling).
     columns: what the model says to a column, an expression as in criteria: ``{"angle_rad": "hinge.angle"}``.
     unknowns: parameters, initial values (of every experiment its own: ``hinge.angle (2)``), ``"offset:column"`` and ``"gain:column"``; or these with
-        bounds, ``{"d": (0, 1)}``.  They begin with their present values.
+        bounds, ``{"d": (0, 1)}``.  They begin with their present values; starts that ``x0`` does not name and a column measures begin where its record does.
     x0: the start, or a list of starts, one a record; a run begins with the first sample.
     shooting: "single" or "multiple": the record in segments whose starts are unknown, too, and are pulled together, before the run as a whole;
         it converges from much further away.
@@ -61,7 +62,7 @@ def identify(
     if len(starts) != len(records):
         raise InputError(f"identify: {len(starts)} starts for {len(records)} records; give one, or as many")
     plans = [Analysis(system, "simulate", s, t=r.span, **options) for s, r in zip(starts, records, strict=True)]
-    table = _Unknowns(system, plans, unknowns, list(columns))
+    table = _Unknowns(system, plans, unknowns, columns, records)
     noise = {c: number((sigma or {})[c], f"sigma of '{c}'", units[c] or None) if c in (sigma or {}) else None for c in columns}
     strange = [c for c in sigma or {} if c not in columns]
     if strange:
@@ -88,7 +89,10 @@ def _unit_of(system: System, expression: Any) -> str:
 class _Unknowns:
     """Names of unknowns with starts and bounds; what belongs to which experiment and which column."""
 
-    def __init__(self, system: System, plans: Sequence[Analysis], given: Sequence[str] | Mapping[str, Any], columns: Sequence[str]) -> None:
+    def __init__(
+        self, system: System, plans: Sequence[Analysis], given: Sequence[str] | Mapping[str, Any], columns: Mapping[str, Any],
+        records: Sequence[Record],
+    ) -> None:  # fmt: skip
         if isinstance(given, str) or not len(given):
             raise InputError(f"identify: unknowns = {given!r} must be a list of names, or names with bounds such as {{'d': (0, 1)}}")
         bounds: Mapping[str, Any] = given if isinstance(given, Mapping) else dict.fromkeys(given)
@@ -101,6 +105,7 @@ class _Unknowns:
         #: For each experiment its variables with their names here.
         self.of: list[dict[str, str]] = [{} for _ in plans]
         self.scales: dict[str, tuple[str, str]] = {}
+        scaled = {str(name).partition(":")[2] for name in bounds}
         for name, pair in bounds.items():
             kind, colon, column = str(name).partition(":")
             if colon and kind in ("offset", "gain"):
@@ -121,7 +126,10 @@ class _Unknowns:
                 continue
             for k, plan in enumerate(plans):
                 label = name if len(plans) == 1 else f"{name} ({k + 1})"
-                self._add(label, plan.value_of(name), plan._unit(own) or "", pair, (-np.inf, np.inf))
+                seen = guess(plan, own, records[k], columns, scaled)
+                self._add(
+                    label, plan.value_of(name) if seen is None else seen, plan._unit(own) or _unit_of(system, own), pair, (-np.inf, np.inf)
+                )
                 self.of[k][name] = label
 
     def _add(self, name: str, value: float, unit: str, pair: Any, known: tuple[float, float]) -> None:

@@ -223,3 +223,18 @@ def test_intervals_cover_the_truth(s: jd.System) -> None:
 def test_intervals_of_500_seeds(s: jd.System) -> None:
     for name, hits in covered(s, range(500)).items():
         assert 0.92 <= hits / 500 <= 0.98, (name, hits)
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_starts_begin_where_their_records_do(s: jd.System, both: bool) -> None:
+    """Without a start the model rests, and no parameter matters there: the record tells where to begin."""
+    rng = np.random.default_rng(3)
+    first = {"t": T, "x": truth(T, 1.0, 0.4) + 0.005 * rng.normal(size=T.size)}
+    second = {"t": T[::2] + 1.0, "x": truth(T[::2], -0.5, -1.0) + 0.005 * rng.normal(size=T[::2].size)}
+    unknowns = ["k", "c", "x.displacement", "x.displacement_rate"]
+    fit = s.identify([first, second] if both else first, {"x": "x.displacement"}, unknowns)
+    expected = TRUE | ({"x.displacement (1)": 1.0, "x.displacement_rate (1)": 0.4, "x.displacement (2)": -0.5, "x.displacement_rate (2)": -1.0} if both
+                       else {"x.displacement": 1.0, "x.displacement_rate": 0.4})  # fmt: skip
+    assert fit.converged and fit.rank == len(expected)
+    assert all(abs(fit.values[n] - x) < 4 * fit.errors[n] for n, x in expected.items())
+    assert fit.units["x.displacement_rate (1)" if both else "x.displacement_rate"] == "m/s"
