@@ -20,7 +20,7 @@ def test_there_are_enough() -> None:
 
 
 #: Examples that take longer than half a minute.
-LONG = {"flexible_scara"}
+LONG = {"car_comfort", "flexible_scara"}
 
 
 @pytest.mark.parametrize(
