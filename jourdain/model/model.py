@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..collector import no_collection
 from ..errors import ModelError, nearest
 from ..shown import Shown
 from ..symbolic.expr import KINDS, ZERO, Expr, symbol
@@ -362,10 +363,10 @@ class Model(
             raise ModelError(
                 f"compile '{self.name}': check = {check!r} is neither True nor False; name a formulation as formulation={check!r}"
             )
-        if check:
-            self.check()
-
-        return formulate(self, formulation or "recursive", **options)
+        with no_collection():
+            if check:
+                self.check()
+            return formulate(self, formulation or "recursive", **options)
 
     def save(self, path: Any) -> None:
         """Writes the model as a file that :func:`jourdain.load_model` reads back to the same equations."""

@@ -82,13 +82,15 @@ def placed_shapes(
     """The scene of all shapes, carriers by number; those of others stand on the ground at their ``pose`` (rotation, then origin); ``apart`` names further
     pairs of carriers that do not touch."""
     bits, law = len(pairs.law) <= 60, pairs.law
-    placed = []
+    masks = [sum(1 << j for j in range(len(law)) if law[g, j] >= 0) if bits else -1 for g in range(len(law))]
+    own = np.r_[np.eye(3).ravel(), np.zeros(3)]
+    placed: list[Placed] = []
+    known: dict[int, Any] = {}  # many bodies may have one shape
     for s, g in zip(pairs.shapes, pairs.group.tolist(), strict=True):
-        mask = sum(1 << j for j in range(len(law)) if law[g, j] >= 0) if bits else -1
-        at = np.r_[np.eye(3).ravel(), np.zeros(3)]
-        if not s.body.is_ground and s.mover not in number:
-            at = pose(s)
-        placed.append(Placed(number.get(s.mover, -1), numeric(s), at[9:], at[:9].reshape(3, 3), 1 << g if bits else 1, mask))
+        at = own if s.body.is_ground or s.mover in number else pose(s)
+        if id(s.shape) not in known:
+            known[id(s.shape)] = numeric(s)
+        placed.append(Placed(number.get(s.mover, -1), known[id(s.shape)], at[9:], at[:9].reshape(3, 3), 1 << g if bits else 1, masks[g]))
     movers: dict[str, dict[str, None]] = {}
     for s in pairs.shapes:
         movers.setdefault(s.body.name, {})[s.mover] = None

@@ -160,8 +160,8 @@ class LinkArrays:
     def _loose_bodies(self) -> list[int]:
         """Bodies that move freely from the ground's frame: three slides along its axes and a ball, with nothing behind and nothing shared."""
         links, sorts = self.links, self.sorts
-        parents = links["parent"].tolist()
-        behind, shared = set(parents), set(links["leader"][links["leader"] != links["motion"]].tolist())
+        parents, q, v, motions, leaders = (links[name].tolist() for name in ("parent", "q", "v", "motion", "leader"))
+        behind, shared = set(parents), {leader for leader, motion in zip(leaders, motions, strict=True) if leader != motion}
         found = []
         for k in range(3, len(sorts)):
             chain = range(k - 3, k + 1)
@@ -172,9 +172,9 @@ class LinkArrays:
                 or [parents[i] for i in chain] != [-1, *chain[:3]]
             ):
                 continue
-            own = links[k - 3 : k + 1]
-            in_row = (own["v"] - own["v"][0]).tolist() == [0, 1, 2, 3] and (own["q"] - own["q"][0]).tolist() == [0, 1, 2, 3]
-            if in_row and (own["leader"] == own["motion"]).all() and not shared & set(own["motion"].tolist()):
+            own = slice(k - 3, k + 1)
+            in_row = all(x[own] == [x[k - 3] + i for i in range(4)] for x in (v, q))
+            if in_row and leaders[own] == motions[own] and shared.isdisjoint(motions[own]):
                 found.append(k)
         carried = np.bincount(links["parent"] + 1, minlength=len(sorts) + 1)[1:]
         return [k for k in found if (carried[k - 3 : k] == 1).all()]

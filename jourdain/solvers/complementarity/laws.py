@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...native.kernel import hot, jit
-from .operator import local_of, velocities
+from .operator import local_of, renew_velocities, row_velocity, velocities
 from .problem import BILATERAL, CONTACT, UNILATERAL
 
 #: Of the velocities that single impulses bring about, what may be left when they cancel.
@@ -83,11 +83,14 @@ def residual(problem: Any, p: Any) -> Any:
 
     Velocities are computed anew from p, and left in ``problem.u``.  The residual of p that is not finite is infinite.
     """
-    velocities(problem, p, problem.u)
-    worst, block, size = 0.0, -1, 0.0
+    renew_velocities(problem, p)
+    worst, block, size, u = 0.0, -1, 0.0, problem.u
     for i in range(problem.blocks):
-        found = block_residual(problem, i, p, problem.u)
+        for r in range(problem.row[i], problem.row[i + 1]):
+            u[r] = row_velocity(problem, i, r, p)
+        found = block_residual(problem, i, p, u)
         if not math.isfinite(found):
+            velocities(problem, p, u)
             return math.inf, i, 0.0
         if found > worst or block < 0:
             worst, block = found, i

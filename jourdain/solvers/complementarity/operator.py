@@ -237,11 +237,35 @@ def _invert_contact(at: Any) -> None:
 @jit
 def prepare(problem: Any) -> None:
     """Finds what solvers need of W, after any change of it: responses of bodies and the blocks on the diagonal."""
+    measure(problem)
+    complete(problem)
+
+
+@jit
+def complete(problem: Any) -> None:
+    """Finds what is left after :func:`measure`, where it is: all that single contacts are solved by."""
+    if problem.ready == 0:
+        for i in range(problem.blocks):
+            if problem.law[i] == CONTACT:
+                _prepare_contact(problem, i)
+        problem.ready = 1
+        _scale_rigid_blocks(problem)
+
+
+@jit
+def measure(problem: Any) -> None:
+    """Finds what residuals need of W, after any change of it, in the place of :func:`prepare` before :func:`.solve.solve`: impulses that are right already
+    need no more."""
     if problem.form == BODIES and problem.bodies.inverse_mass.size > 0:
         _respond(problem)
+    problem.ready = 0
     for i in range(problem.blocks):
         if problem.law[i] == CONTACT:
-            _prepare_contact(problem, i)
+            at, r, mu1, mu2 = local_of(problem, i), problem.row[i], problem.coefficient[i, 0], problem.coefficient[i, 1]
+            mu = max(mu1, mu2)
+            s1, s2 = (mu1 / mu, mu2 / mu) if mu > 0.0 else (1.0, 1.0)
+            a, c = s1 * s1 * _diagonal_entry(problem, i, r + 1, r + 1), s2 * s2 * _diagonal_entry(problem, i, r + 2, r + 2)
+            at.mean, at.mu, at.s1, at.s2 = (_diagonal_entry(problem, i, r, r) + a + c) / 3.0, mu, s1, s2
         else:
             at, r = local_of(problem, i), problem.row[i]
             at.mean = _diagonal_entry(problem, i, r, r)

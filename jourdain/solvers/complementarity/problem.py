@@ -115,6 +115,7 @@ class Problem(Record):
     blocks: int
     form: int
     relaxed: int
+    ready: int  # whether all of ``local`` is found
     law: Integers
     row: Integers  # first row of each block, and behind the last the number of rows
     coefficient: Matrix  # μ₁, μ₂ of a contact; a of dry friction

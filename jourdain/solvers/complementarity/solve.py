@@ -15,7 +15,7 @@ from .first_order import first_order
 from .gauss_seidel import sweeps
 from .laws import project, residual
 from .newton import newton, newton_width, through_relaxed
-from .operator import copy, rows_of
+from .operator import complete, copy, rows_of
 from .pivoting import pivoting, pivots_fit
 from .problem import LAWS, Problem
 
@@ -35,7 +35,7 @@ POLISHED, FINE, POLISH = 48, 1e-6, 3
 def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     """Solves from p on; iterations of all kinds, the residual of the natural map and the block that has it.
 
-    Rows without friction: pivots.  Else sweeps of Gauss–Seidel, at most ``limit``; between series of them Newton's method is tried from where they
+    Rows without friction: pivots, where there are many after some sweeps.  Else sweeps of Gauss–Seidel, at most ``limit``; between series of them Newton's method is tried from where they
     are, once by way of relaxed problems, or accelerated gradients where it has no room.  What does not lead to the solution is forgotten, so that the
     sweeps go on undisturbed; few contacts are then solved to rounding.  p ends at the best point found, inside its cones where that leaves the
     residual below the tolerance.
@@ -44,17 +44,21 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     swept, best = problem.work[6 * m : 7 * m], problem.work[7 * m : 8 * m]
     project(problem, p)
     least, worst, rounding = residual(problem, p)
-    inside = True
-    if least > tolerance + rounding and pivots_fit(problem):
+    if m > POLISHED and least <= tolerance + rounding:
+        return 0, least, worst
+    complete(problem)
+    inside, pivots = True, least > tolerance + rounding and pivots_fit(problem)
+    if pivots and m <= POLISHED:
         done, least, worst = pivoting(problem, p, tolerance, 20 * m)
-        rounding, inside = residual(problem, p)[2], False
+        rounding, inside, pivots = residual(problem, p)[2], False, False
     found, spent, series, width = least, 0, SWEEPS, -2
-    before = math.inf
+    before, disturbed = math.inf, not inside
     copy(p, m, best)
     copy(p, m, swept)
     while least > tolerance + rounding and spent < limit and math.isfinite(found):
-        if spent > 0:
+        if disturbed:  # velocities of bodies are those of another p
             found, worst, rounding = residual(problem, swept)
+        disturbed = False
         steps, found, worst, rounding = sweeps(problem, swept, tolerance, min(series, limit - spent), found, worst, rounding)
         spent += max(steps, 1)
         if found < least:
@@ -62,23 +66,28 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
             copy(swept, m, best)
         if least > tolerance + rounding and math.isfinite(found):
             copy(swept, m, p)
-            if width == -2:
+            steps, disturbed = 0, True
+            if width == -2 and not pivots:
                 width = newton_width(problem)
-            if width >= 0 and series == RELAX:
+            if pivots:
+                steps, found, worst = pivoting(problem, p, tolerance, 20 * m)
+                pivots = False
+            elif width >= 0 and series == RELAX:
                 steps, found, worst = through_relaxed(problem, p, tolerance, PROBLEMS)
             elif 0 <= width <= WIDE or (width >= 0 and series >= LATE):
                 steps, found, worst = newton(problem, p, tolerance, STEPS)
             elif width < 0 and series >= SERIES:
                 steps, found, worst = first_order(problem, p, tolerance, series)
             else:
-                steps = 0
+                disturbed = False
             done += steps
             if found < least:
                 least, inside = found, False
                 copy(p, m, best)
                 if width < 0:
                     copy(p, m, swept)
-            rounding = residual(problem, best)[2]
+            if disturbed:
+                rounding = residual(problem, best)[2]
         if series >= IDLE and 2.0 * least > before and least <= NEARLY * tolerance + rounding:
             break  # rows that depend on each other may differ by more than the tolerance: no impulses meet them any better
         before, series = least, min(2 * series, SERIES)

@@ -44,9 +44,13 @@ class Elimination(Record):
     work: Floats
 
 
-def elimination(plan: Plan, by_fronts: bool = False) -> Elimination:
-    """Memory for a plan; ``by_fronts`` where blocks that are split are never eliminated as a whole."""
+def elimination(plan: Plan, by_fronts: bool = False, turns_alone: bool = False) -> Elimination:
+    """Memory for a plan; ``by_fronts`` where blocks that are split are never eliminated as a whole, ``turns_alone`` where nothing is eliminated at all."""
     n, m = plan.nv, plan.m
+    if turns_alone:  # quaternions are normalised by no matrix
+        space, pivots = null_space(0, 0), Pivots(rank=(none := np.zeros(0, np.int64)), rows=none, columns=none)
+        space.a0 = np.zeros(n)
+        return Elimination(plan=plan, space=space, pivots=pivots, walk=walk(0, 0), ZM=np.zeros(0), reduced=np.zeros(0), work=np.zeros(1))
     fronts = [plan.fronts.each[k].rows for k in range(len(plan.fronts.each))]
     by_fronts = by_fronts and bool(fronts) and all(plan.blocks[k].rank == plan.blocks[k].rows for k in range(len(plan.blocks)))
     pivots = Pivots(

@@ -19,12 +19,12 @@ RESTING = 2.0
 
 
 @jit
-def select(m: Any, h: float, v: Any, free: Any) -> None:
+def select(m: Any, h: float, free: Any) -> None:
     """Contacts that may act within the step, with their normal speeds before it; the right-hand sides of their laws."""
     s, parts, problem = m.contacts, m.parts, m.laws.problem
     kept = m.impacts.acting = 0
     for k in range(s.count):
-        before, after = contact_velocity(s, parts, k, 0, v), contact_velocity(s, parts, k, 0, free)
+        before, after = s.speed[3 * k], contact_velocity(s, parts, k, 0, free)
         gap, e = s.gap[k], restitution(m.impacts, s.law[k], -before)
         if not e >= 0.0 and math.isfinite(before):
             m.worst.residual, m.worst.speed, m.worst.shape_a, m.worst.shape_b = math.inf, -before, s.key[3 * k], s.key[3 * k + 1]
@@ -38,14 +38,14 @@ def select(m: Any, h: float, v: Any, free: Any) -> None:
         near = gap + h * min(before, after) < m.slack + m.rows_args.moved if e == 0.0 else gap < TOUCHING * m.slack
         if not (bounces or near):
             continue
-        admit(m, k, kept, e, before, after, max(0.0, gap / h), bounces, v, free)
+        admit(m, k, kept, e, before, after, max(0.0, gap / h), bounces, free)
         kept += 1
     s.count = problem.blocks = kept
     problem.row[kept] = 3 * kept
 
 
 @jit
-def admit(m: Any, k: int, to: int, e: float, before: float, after: float, opening: float, bounces: bool, v: Any, free: Any) -> None:
+def admit(m: Any, k: int, to: int, e: float, before: float, after: float, opening: float, bounces: bool, free: Any) -> None:
     """Moves contact k to an earlier place among those that act, and writes the right-hand side of its law; one that does not rebound may close by ``opening``."""
     s, parts, problem = m.contacts, m.parts, m.laws.problem
     law, w = s.law[k], 3 * to
@@ -59,7 +59,7 @@ def admit(m: Any, k: int, to: int, e: float, before: float, after: float, openin
             problem.w[w + row] += s.turning[w + row]
     along, across = m.impacts.friction[law], m.impacts.across[law]
     if m.impacts.static[law] != along or m.impacts.static_across[law] != across:
-        along, across = coefficients(m.impacts, law, contact_velocity(s, parts, to, 1, v), contact_velocity(s, parts, to, 2, v))
+        along, across = coefficients(m.impacts, law, s.speed[3 * to + 1], s.speed[3 * to + 2])
     problem.coefficient[to, 0], problem.coefficient[to, 1] = along, across
     m.impacts.before[to], m.impacts.after[to] = before, 0.0 if in_phases else -1.0
     for row in (0, 1, 2):

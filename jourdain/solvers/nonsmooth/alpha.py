@@ -47,12 +47,12 @@ class Jumps(Record):
 
 
 @hot
-def _choose(m: Any, h: float, v: Any, free: Any) -> None:
+def _choose(m: Any, h: float, free: Any) -> None:
     """Contacts that are closed at the end of the smooth step, and the right-hand sides of their laws."""
     s, parts, problem, kept = m.contacts, m.parts, m.laws.problem, 0
     m.impacts.acting = 0
     for k in range(s.count):
-        before, after = contact_velocity(s, parts, k, 0, v), contact_velocity(s, parts, k, 0, free)
+        before, after = s.speed[3 * k], contact_velocity(s, parts, k, 0, free)
         s.met[k] = -1
         if s.sort[k] >= DRY:
             if admit_brake(m, h, k, kept, before, free):
@@ -63,7 +63,7 @@ def _choose(m: Any, h: float, v: Any, free: Any) -> None:
         e = restitution(m.impacts, s.law[k], -before)
         if not e >= 0.0 and math.isfinite(before):
             m.worst.residual, m.worst.speed, m.worst.shape_a, m.worst.shape_b = math.inf, -before, s.key[3 * k], s.key[3 * k + 1]
-        admit(m, k, kept, e, before, after, 0.0, e > 0.0 and -before > RESTING * abs(after - before), v, free)
+        admit(m, k, kept, e, before, after, 0.0, e > 0.0 and -before > RESTING * abs(after - before), free)
         kept += 1
     s.count = problem.blocks = kept
     problem.row[kept] = 3 * kept
@@ -80,7 +80,7 @@ def _jump(a: Any, h: float, t: float, x: Any) -> int:
     if status != 0:
         return status  # type: ignore[no-any-return]
     find_turning(s, m.parts, 0.0, v_old)
-    _choose(m, h, v_old, v)
+    _choose(m, h, v)
     if m.worst.residual == math.inf:
         m.worst.t = t
         return NO_NUMBER
@@ -100,7 +100,7 @@ def _jump(a: Any, h: float, t: float, x: Any) -> int:
     depth = push_apart(m, 0.0, v, free, x)
     for i in range(nq, nq + nv):
         a.booked[i] = x[i]
-    book(m, h, v_old, v, residual, depth, done, a.booked)
+    book(m, h, v, residual, depth, done, a.booked)
     return 0
 
 

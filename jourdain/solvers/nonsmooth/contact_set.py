@@ -75,6 +75,7 @@ class ContactSet(Record):
     #: J v at the end of the step before, with its own rows; and what J̇ v adds to velocities from the middle of a step to its end
     old_speed: Floats
     turning: Floats
+    speed: Floats  # J v + d at the start of the step, three a contact
     #: work space: contacts by part, and which of them a row of W has met
     start: Integers
     listed: Integers
@@ -116,6 +117,19 @@ def contact_velocity(s: Any, parts: Any, k: int, row: int, v: Any) -> float:
     if s.part[2 * k + 1] >= 0:
         total += _part_velocity(s, parts, s.part[2 * k + 1], at + parts.stride, v)
     return total  # type: ignore[no-any-return]
+
+
+@jit
+def contact_velocities(s: Any, parts: Any, k: int, v: Any, out: Any) -> None:
+    """The three rows of J v + d of a contact, to their places in ``out``."""
+    stride, x, y, z = parts.stride, s.drift[3 * k], s.drift[3 * k + 1], s.drift[3 * k + 2]
+    for side in (0, 1):
+        c, i = s.part[2 * k + side], _place(s, parts.stride, k, side, 0)
+        if c >= 0:
+            x += _part_velocity(s, parts, c, i, v)
+            y += _part_velocity(s, parts, c, i + 2 * stride, v)
+            z += _part_velocity(s, parts, c, i + 4 * stride, v)
+    out[3 * k], out[3 * k + 1], out[3 * k + 2] = x, y, z
 
 
 @jit
@@ -164,7 +178,7 @@ def keep(s: Any, stride: int, k: int, to: int) -> None:
         s.part[2 * to + i], s.place[2 * to + i] = s.part[2 * k + i], s.place[2 * k + i]
     for i in (0, 1, 2):
         s.drift[3 * to + i], s.point[3 * to + i], s.key[3 * to + i] = s.drift[3 * k + i], s.point[3 * k + i], s.key[3 * k + i]
-        s.turning[3 * to + i] = s.turning[3 * k + i]
+        s.turning[3 * to + i], s.speed[3 * to + i] = s.turning[3 * k + i], s.speed[3 * k + i]
     for i in range(9):
         s.axes[9 * to + i] = s.axes[9 * k + i]
     for i in range(6):
@@ -330,9 +344,10 @@ def _before(a: Any, i: int, b: Any, j: int) -> bool:
 
 @jit
 def find_turning(s: Any, parts: Any, part: float, v: Any) -> None:
-    """What J̇ v adds until the end of the step: a ``part`` of the change of J v, at the same v, from the middle of the step before to that of this one.
+    """J v at the start of the step, and what J̇ v adds until its end: a ``part`` of the change of J v, at the same v, from the middle of the step before to
+    that of this one.
 
-    It is told of contacts that acted in the step before; others may have been anywhere.
+    The latter is told of contacts that acted in the step before; others may have been anywhere.
     """
     old = 0
     for k in range(s.count):
@@ -341,10 +356,9 @@ def find_turning(s: Any, parts: Any, part: float, v: Any) -> None:
         pushed = 0.0
         if part > 0.0 and old < s.old_count and not _before(s.key, k, s.old_key, old):
             pushed = abs(s.old_impulse[3 * old]) + abs(s.old_impulse[3 * old + 1]) + abs(s.old_impulse[3 * old + 2])
+        contact_velocities(s, parts, k, v, s.speed)
         for row in (0, 1, 2):
-            s.turning[3 * k + row] = 0.0
-            if pushed > 0.0:
-                s.turning[3 * k + row] = part * (contact_velocity(s, parts, k, row, v) - s.old_speed[3 * old + row])
+            s.turning[3 * k + row] = part * (s.speed[3 * k + row] - s.old_speed[3 * old + row]) if pushed > 0.0 else 0.0
 
 
 @jit
@@ -444,6 +458,6 @@ def make_contact_set(room: int, parts: Parts) -> ContactSet:
         room=wide, law=np.zeros(wide, np.int64), sort=np.zeros(wide, np.int64), parent=np.full(wide, -1, np.int64), gap=np.zeros(wide), part=np.zeros(2 * wide, np.int64), J=np.zeros(6 * wide * stride),
         Y=np.zeros(6 * wide * stride), drift=np.zeros(3 * wide), axes=np.zeros(9 * wide), point=np.zeros(3 * wide), arm=np.zeros(6 * wide),
         place=np.zeros(2 * wide, np.int64), key=np.zeros(3 * wide, np.int64), old_key=np.zeros(3 * wide, np.int64),
-        old_impulse=np.zeros(3 * wide), old_speed=np.zeros(3 * wide), turning=np.zeros(3 * wide), start=np.zeros(parts.first.size + 1, np.int64), listed=np.zeros(2 * wide, np.int64),
+        old_impulse=np.zeros(3 * wide), old_speed=np.zeros(3 * wide), turning=np.zeros(3 * wide), speed=np.zeros(3 * wide), start=np.zeros(parts.first.size + 1, np.int64), listed=np.zeros(2 * wide, np.int64),
         met=np.zeros(wide, np.int64), met_at=np.zeros(wide, np.int64),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...native.kernel import jit
 from ..complementarity.laws import relaxation_gap
-from ..complementarity.operator import prepare
+from ..complementarity.operator import measure
 from ..complementarity.problem import BLOCK_SPARSE, BODIES
 from ..complementarity.solve import carry_out
 from ..ode.rotation import turn
@@ -14,7 +14,7 @@ from .contact_set import (
     DRY,
     ROLL,
     book_wrench,
-    contact_velocity,
+    contact_velocities,
     form_delassus,
     push,
     push_halfway,
@@ -92,7 +92,7 @@ def solve_laws(m: Any, t: float) -> Any:
     recall(s, p)
     if m.couples != 0:
         _bound_couples(m)
-    prepare(problem)
+    measure(problem)
     tolerance = m.tolerance * max(1e-6, largest(problem.w, 3 * s.count))
     carry_out(m.laws, m.solver, tolerance, m.limit)
     done, residual, worst = m.laws.done, m.laws.residual, m.laws.worst
@@ -100,7 +100,7 @@ def solve_laws(m: Any, t: float) -> Any:
         missed = _bound_couples(m)
         if missed <= tolerance:
             break
-        prepare(problem)
+        measure(problem)
         carry_out(m.laws, m.solver, tolerance, m.limit)
         done, residual, worst = done + m.laws.done, max(m.laws.residual, missed if again == COUPLED - 1 else 0.0), m.laws.worst
     if m.impacts.acting > 0:
@@ -149,11 +149,12 @@ def push_all(m: Any, p: Any, rows: int, v: Any) -> None:
 
 @jit
 def push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
-    """Takes what is left of penetrations at the step's end from the positions; the deepest."""
+    """Takes what is left of penetrations at the step's end from the positions; the deepest.  Leaves J v in ``old_speed``."""
     s, parts, depths, r = m.contacts, m.parts, m.depths.problem, m.depths.p
     deepest = 0.0
     for k in range(s.count):
-        end = 1.0 if s.sort[k] >= DRY else s.gap[k] + 0.5 * h * contact_velocity(s, parts, k, 0, v)
+        contact_velocities(s, parts, k, v, s.old_speed)
+        end = 1.0 if s.sort[k] >= DRY else s.gap[k] + 0.5 * h * s.old_speed[3 * k]
         deepest = max(deepest, -end)
         depths.w[k], depths.law[k], depths.row[k], r[k] = end, 1, k, 0.0
     depths.blocks, depths.row[s.count] = s.count, s.count
@@ -161,7 +162,7 @@ def push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
         return deepest
     if depths.form == BODIES:
         _normal_rows(s, m.halfway, depths.bodies)
-    prepare(depths)
+    measure(depths)
     carry_out(m.depths, m.solver, max(m.tolerance * m.slack, 1e-3 * deepest), m.limit)
     for i in range(m.nv):
         free[i] = 0.0
@@ -171,9 +172,9 @@ def push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
 
 
 @jit
-def book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, done: int, x: Any) -> None:
-    """Wrenches on bodies (means over the step) and the books."""
-    s, parts, p, first = m.contacts, m.parts, m.laws.p, m.nq + m.nv + m.nz
+def book(m: Any, h: float, v: Any, residual: float, depth: float, done: int, x: Any) -> None:
+    """Wrenches on bodies (means over the step) and the books, with J v from before the step and as :func:`push_apart` left it."""
+    s, p, first = m.contacts, m.laws.p, m.nq + m.nv + m.nz
     books = x[m.books :]
     for i in range(first, m.books):
         x[i] = 0.0
@@ -185,9 +186,7 @@ def book(m: Any, h: float, v_old: Any, v: Any, residual: float, depth: float, do
         for row in (0, 1, 2):
             if s.sort[k] == ROLL and row == 0:
                 continue  # the bound, which is no impulse
-            s.old_speed[3 * k + row] = contact_velocity(s, parts, k, row, v)
-            u = 0.5 * (contact_velocity(s, parts, k, row, v_old) + s.old_speed[3 * k + row])
-            lost -= p[3 * k + row] * u
+            lost -= p[3 * k + row] * 0.5 * (s.speed[3 * k + row] + s.old_speed[3 * k + row])
             book_wrench(s, k, row, p[3 * k + row] / h, x, 0)
     books[DISSIPATED] += lost
     books[DEPTH], books[RESIDUAL], books[ACTING], books[ITERATIONS] = depth, residual, acting, float(done)

@@ -146,7 +146,7 @@ def step(address: int) -> int:
             find_turning(m.contacts, m.parts, h / (h + m.last_h) if _follows(m, clock.t, v_old) else 0.0, v_old)
         if m.stiffness.size > 0:
             _implicit(m, h, slope[nq:], v_old, middle[nq:], free, change)
-        select(m, h, v_old, free)
+        select(m, h, free)
         if m.worst.residual == math.inf:
             clock.t_bad, count.bad_status, m.worst.t = clock.t, NO_NUMBER, clock.t
             return RHS_FAILED
@@ -169,7 +169,7 @@ def step(address: int) -> int:
     for i in range(nq + nv, n):
         x[i] = x_old[i] + h * slope[i]
     depth = push_apart(m, h, v, free, x)
-    book(m, h, v_old, v, residual, depth, done, x)
+    book(m, h, v, residual, depth, done, x)
     status = spoiled(frame, clock, count, clock.t + h)
     if status != 0:
         return status

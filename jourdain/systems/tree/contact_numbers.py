@@ -68,7 +68,7 @@ def rope_rows(contacts: TreeContacts) -> dict[str, np.ndarray]:
     for i, end in enumerate(p for r in contacts.ropes for p in (r.a, r.b)):
         body[i], point[i] = number.get(end.body.name, -1), contacts._numbers(end.position)
         if body[i] < 0 and not end.body.is_ground:
-            at = contacts._pose_on_link(end.body)
+            at = contacts._poses_on_links([end.body])[0]
             point[i] = at[9:] + at[:9].reshape(3, 3) @ point[i]
     return {
         "rope_body": body, "rope_point": point.ravel(), "rope_length": contacts._numbers(r.length for r in contacts.ropes),

@@ -282,15 +282,21 @@ def _turn_tangents(c: Any, contact: Any, law: int, axes: Any) -> None:
 
 @jit
 def _begin(c: Any, law: int, sort: int, gap: float) -> int:
-    """A place for one contact more, with rows of zeros; its number."""
-    s, k, stride = c.contacts, c.contacts.count, c.parts.stride
+    """A place for one contact more; its number."""
+    s, k = c.contacts, c.contacts.count
     s.law[k], s.gap[k], s.sort[k], s.parent[k] = law, gap, sort, -1
     for j in (0, 1, 2):
         s.point[3 * k + j] = s.drift[3 * k + j] = s.arm[6 * k + j] = s.arm[6 * k + 3 + j] = 0.0
-    for j in range(6 * stride * k, 6 * stride * (k + 1)):
-        s.J[j] = 0.0
     s.count = k + 1
     return k  # type: ignore[no-any-return]
+
+
+@jit
+def _clear_rows(c: Any, k: int) -> None:
+    """Rows of zeros."""
+    stride = c.parts.stride
+    for j in range(6 * stride * k, 6 * stride * (k + 1)):
+        c.contacts.J[j] = 0.0
 
 
 @jit
@@ -314,6 +320,36 @@ def _row(c: Any, k: int, row: int, body_a: int, point_a: Any, body_b: int, point
     s.drift[3 * k + row] = drift
 
 
+@hot
+def _all_loose(c: Any, body_a: int, body_b: int) -> bool:
+    """Whether nothing holds what a contact moves."""
+    return (
+        c.parts.stride == 6
+        and c.framed.motion.function == 0
+        and (body_a < 0 or c.loose[body_a] != 0)
+        and (body_b < 0 or c.loose[body_b] != 0)
+    )
+
+
+@hot
+def _loose_rows(c: Any, k: int, body_a: int, body_b: int) -> None:
+    """The three rows of J for bodies that nothing holds; places of the ground are not read."""
+    s, J = c.contacts, c.contacts.J
+    axes, point = s.axes[9 * k :], s.point[3 * k :]
+    for side in (0, 1):
+        body, sign = (body_a, 1.0) if side == 0 else (body_b, -1.0)
+        if body >= 0:
+            R, to = c.link_poses[c.body_link[body]], 36 * k + 6 * side
+            dx, dy, dz = point[0] - R[9], point[1] - R[10], point[2] - R[11]
+            for row in (0, 1, 2):
+                x, y, z = sign * axes[3 * row], sign * axes[3 * row + 1], sign * axes[3 * row + 2]
+                mx, my, mz = dy * z - dz * y, dz * x - dx * z, dx * y - dy * x
+                J[to], J[to + 1], J[to + 2] = x, y, z
+                J[to + 3], J[to + 4] = R[0] * mx + R[3] * my + R[6] * mz, R[1] * mx + R[4] * my + R[7] * mz
+                J[to + 5] = R[2] * mx + R[5] * my + R[8] * mz
+                to += 12
+
+
 @jit
 def _write(c: Any, contact: Any, law: int) -> None:
     """One contact more: its place, laws and rows of J."""
@@ -330,6 +366,10 @@ def _write(c: Any, contact: Any, law: int) -> None:
     bodies = c.body_poses.shape[0]
     s.place[2 * k] = -1 if contact.body_a < 0 else c.booked[law * bodies + contact.body_a]
     s.place[2 * k + 1] = -1 if contact.body_b < 0 else c.booked[law * bodies + contact.body_b]
+    if _all_loose(c, contact.body_a, contact.body_b):
+        _loose_rows(c, k, contact.body_a, contact.body_b)
+        return
+    _clear_rows(c, k)
     for row in (0, 1, 2):
         _row(c, k, row, contact.body_a, point, contact.body_b, point, False)
 
@@ -350,6 +390,7 @@ def _write_couple(c: Any, contact: Any, parent: int, sort: int) -> None:
     s.key[3 * k], s.key[3 * k + 1] = COUPLES + s.key[3 * parent], s.key[3 * parent + 1]
     s.key[3 * k + 2] = 2 * s.key[3 * parent + 2] + (1 if sort == SPIN else 0)
     _join(c, k, contact.body_a, contact.body_b)
+    _clear_rows(c, k)
     if sort == SPIN:
         _row(c, k, 0, contact.body_a, point, contact.body_b, point, True)
     else:
@@ -384,6 +425,7 @@ def _write_rope(c: Any, i: int) -> None:
     s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = ROPES + 2 * i, ROPES + 2 * i + 1, 0
     s.place[2 * k], s.place[2 * k + 1] = c.rope_place[i], -1
     _join(c, k, a, b)
+    _clear_rows(c, k)
     _row(c, k, 0, a, first, b, second, False)
 
 
@@ -396,6 +438,7 @@ def _write_joint(c: Any, v: int, law: int, sort: int, place: int, key: int, gap:
     s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = key, key, 0
     for j in range(9):
         s.axes[9 * k + j] = 1.0 if j % 4 == 0 else 0.0
+    _clear_rows(c, k)
     s.J[6 * parts.stride * k + parts.place_of[v]] = sign
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...collector import no_collection
 from ...errors import InputError
 from ...model.bodies import Body
 from ...model.contact_laws import Rigid
@@ -84,7 +85,8 @@ class TreeContacts:
         """New ones, by loops over links where these are of rigid bodies alone, else by compiled functions."""
         from .framed_contacts import FramedContacts, needs_frames
 
-        return (FramedContacts if needs_frames(system) else TreeContacts)(system, system.parameter_vector)
+        with no_collection():
+            return (FramedContacts if needs_frames(system) else TreeContacts)(system, system.parameter_vector)
 
     @classmethod
     def of(cls, system: Any) -> TreeContacts:
@@ -169,9 +171,9 @@ class TreeContacts:
         }
         return {b.name: b for b in found.values() if not b.is_ground and self._tree.places[b.name].link >= 0}
 
-    def _pose_on_link(self, body: Body) -> np.ndarray:
-        place = self._tree.places[body.name]
-        return self._numbers((*place.rotation.entries, *place.position))
+    def _poses_on_links(self, bodies: Iterable[Body]) -> np.ndarray:
+        places = [self._tree.places[body.name] for body in bodies]
+        return self._numbers([e for place in places for e in (*place.rotation.entries, *place.position)]).reshape(-1, 12)
 
     def poses_at(self, q: np.ndarray, t: float) -> np.ndarray:
         """Rotations and origins of all that moves with shapes, twelve numbers a row."""
@@ -182,7 +184,7 @@ class TreeContacts:
     def _scene(self) -> Scene:
         number = {name: i for i, name in enumerate(self.movers)}
         numeric = partial(shape_numbers, symbols=self.model.parameter_set.symbols, parameters=self.parameters)
-        return placed_shapes(self.pairs, number, numeric, lambda s: self._pose_on_link(s.body))
+        return placed_shapes(self.pairs, number, numeric, lambda s: self._poses_on_links([s.body])[0])
 
     @property
     def _loose(self) -> list[int]:
@@ -229,12 +231,12 @@ class TreeContacts:
     def _connected(self) -> Iterator[list[int]]:
         """Velocities that move one link, with one of those before it."""
         links = self.looped.arrays.links
-        behind = np.full(len(links), -1)
-        for i, link in enumerate(links):
-            inner = behind[link["parent"]] if link["parent"] >= 0 else -1
-            behind[i] = inner if link["v"] < 0 else link["v"]
-            if link["v"] >= 0:
-                yield [*(int(link["v"]) + j for j in range(int(link["velocities"]))), *([int(inner)] if inner >= 0 else [])]
+        behind: list[int] = []
+        for parent, v, count in zip(*(links[name].tolist() for name in ("parent", "v", "velocities")), strict=True):
+            inner = behind[parent] if parent >= 0 else -1
+            behind.append(inner if v < 0 else v)
+            if v >= 0:
+                yield [*range(v, v + count), *([inner] if inner >= 0 else [])]
 
     def _free_velocities(self) -> list[int]:
         """A velocity of each body that nothing holds."""
@@ -330,14 +332,14 @@ class TreeContacts:
             scratch = np.zeros_like(tree.prescribed._workspace)
             motion = Hook(function=tree.prescribed.address, args=tree.prescribed.arguments(prescribed, prescribed, workspace=scratch))
             self._keep.append(scratch)
-        sorts, bodies = list(dict.fromkeys(tree.arrays.sorts)), list(self.movers.values())
+        sorts, bodies, loose = list(dict.fromkeys(tree.arrays.sorts)), list(self.movers.values()), set(self._loose)
+        links = [self._tree.places[b.name].link for b in bodies]
         return NativeRows(
             motion=motion, prescribed=prescribed, poses=poses.arguments({"prescribed": prescribed}, link_poses, poses.workspace()),
             poses_function=poses.address, link_poses=link_poses, mass=spreading,
             spread=np.array([link_step("composite_spread", replace(sort, free=True)).address for sort in sorts], np.int64),
-            loose=np.array([self._tree.places[b.name].link in self._loose for b in bodies], np.int64),
-            body_link=np.array([self._tree.places[b.name].link for b in bodies], np.int64),
-            body_place=np.array([self._pose_on_link(b) for b in bodies]).reshape(-1, 12), framed=Framed(poses=Hook(), motion=Hook()),
+            loose=np.array([link in loose for link in links], np.int64), body_link=np.array(links, np.int64),
+            body_place=self._poses_on_links(bodies), framed=Framed(poses=Hook(), motion=Hook()),
             **self._common_rows(),
         )  # fmt: skip
 

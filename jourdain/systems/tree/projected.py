@@ -409,8 +409,9 @@ class NativeSystem:
         keep: list[object] = [self.u]
         turns = np.array([i for pair in self.system.configuration.quaternions for i in pair], dtype=np.int64)
         plan = self._plan(packed)
-        found = Constrained(elimination=elimination(plan, by_fronts=True), quaternions=turns)
-        if plan.m or self._by_factors:
+        solved = bool(plan.m) or self._by_factors
+        found = Constrained(elimination=elimination(plan, by_fronts=True, turns_alone=not solved), quaternions=turns)
+        if solved:
             function = self._function("descriptor", **{"packed": True} if packed else {})
             found.descriptor = self.compiled(function, 2, keep, self._unchanged(plan))
         return found, keep

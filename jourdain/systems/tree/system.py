@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...collector import no_collection
 from ...errors import InputError
 from ...formalisms.equations import Equations
 from ...formalisms.functions.registry import choose_form, derive
@@ -40,18 +39,6 @@ if TYPE_CHECKING:
     from .looped import LoopedTree
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Derivation makes many small objects that all stay: the cyclic collector would only walk over them."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
 class TreeSystem(System):
     """A model made executable in the joint coordinates of its tree; functions are derived and compiled when first used.
 
@@ -71,7 +58,7 @@ class TreeSystem(System):
     def __init__(self, model: Model, form: str = "auto", reduction: str = "projected") -> None:
         self.model, self.reduction = model, _known_reduction(reduction)
         self.options = {"form": form, "reduction": reduction}
-        with _no_collection():
+        with no_collection():
             self._equations = Equations(model)
             #: "straight" (line) or "looped" code for the dynamics of the tree.
             self.form = choose_form(self._equations, form)
@@ -145,7 +132,7 @@ class TreeSystem(System):
         """The equations behind a function."""
         key = (name, *sorted(options.items()))
         if key not in self._symbolic:
-            with _no_collection():
+            with no_collection():
                 self._symbolic[key] = derive(self.equations_of_motion, name, **options)
         return self._symbolic[key]
 
@@ -181,12 +168,13 @@ class TreeSystem(System):
         """The tree's dynamics as native loops over links (large trees)."""
         from .looped import LoopedTree
 
-        return LoopedTree(self.bare_tree, self._parameters)
+        with no_collection():
+            return LoopedTree(self.bare_tree, self._parameters)
 
     @cached_property
     def bare_tree(self) -> Tree:
         """The tree with every link in its own axes and inertias where they are."""
-        with _no_collection():
+        with no_collection():
             return Tree(self.model, regroup=False, share=False)
 
     def _timed(self, f: Function, arrays: tuple[Any, ...], t: float, out: Any) -> Any:

@@ -17,7 +17,7 @@ from jourdain.solvers.complementarity.first_order import first_order
 from jourdain.solvers.complementarity.gauss_seidel import gauss_seidel
 from jourdain.solvers.complementarity.laws import relaxation_gap, residual
 from jourdain.solvers.complementarity.newton import newton
-from jourdain.solvers.complementarity.operator import prepare
+from jourdain.solvers.complementarity.operator import measure, prepare
 from jourdain.solvers.complementarity.pivoting import pivoting
 from jourdain.solvers.complementarity.problem import BODIES, DENSE, room
 from jourdain.solvers.complementarity.solve import solution, solve
@@ -259,3 +259,22 @@ def test_a_larger_room_used_again_gives_the_same_bits(name: str, form: int) -> N
         assert solver(exact, p, 1e-10, 25) == solver(made, q, 1e-10, 25)
         np.testing.assert_array_equal(q[:m], p)
         assert not q[m:].any()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("relaxed", (False, True))
+def test_what_is_only_measured_is_solved_to_the_same_bits(form: str, relaxed: bool) -> None:
+    """Impulses that meet the laws need no blocks alone; where they do not, the solver finds these itself."""
+    for seed, blocks in ((3, 4), (5, 30)):
+        scene, found = random_scene(seed, 5, blocks, mu=0.3), []
+        for make_ready in (prepare, measure):
+            problem = scene.problem(form, compliance=np.full(sum(map(len, scene.rows)), 0.1), relaxed=relaxed)
+            problem.local[:] = np.nan
+            make_ready(problem)
+            p = np.zeros(problem.w.size)
+            told = solve(problem, p, 1e-9, 4000)
+            assert told[1] <= 1e-8 and problem.ready == 1
+            measure(problem)
+            assert solve(problem, p.copy(), 1e-8, 4000)[1] <= 1e-8
+            found.append((p, told))
+        assert np.array_equal(found[0][0], found[1][0]) and found[0][1] == found[1][1]

@@ -46,3 +46,12 @@ def test_bodies_move_alike_alone_and_beside_what_is_held() -> None:
         assert s._idle["contacts"][-1].record.halfway == (not beside)
         found.append(np.array([sol[f"f{i}.{c}"] for i in range(2) for c in ("x", "y", "z", "orientation.e0", "orientation.e2")]))
     assert np.abs(found[0] - found[1]).max() < 1e-11
+
+
+def test_memory_of_bodies_that_nothing_holds_does_not_grow_with_their_square() -> None:
+    s = lumps(9.81)
+    s.simulate({"f0.z": 0.2, "f1.z": 0.5}, 2e-3, "moreau", step=1e-3)
+    (native,) = s._idle["native"]
+    elimination = native._constraints[0].elimination
+    assert elimination.space.a0.size == s.nv
+    assert elimination.ZM.size == elimination.reduced.size == elimination.space.Z.size == 0
