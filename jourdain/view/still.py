@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from jourdain.view.camera import Extent, default_camera, extent
 from jourdain.view.rotation import Array, matrix_from_quaternion
@@ -60,10 +61,12 @@ def _at(scene: Scene, run: Run, t: float) -> Run:
     nearest = min(i + int(f > 0.5), len(np.asarray(run.times)) - 1)
     k = slice(nearest, nearest + 1)
     bodies = {n: Track(np.asarray(b.positions)[k], np.asarray(b.quaternions)[k]) for n, b in run.bodies.items()}
-    lines = {n: np.asarray(line)[k] for n, line in run.links.items()}
+    lines: dict[str, ArrayLike] = {n: np.asarray(line)[k] for n, line in run.links.items()}
     paths = [path for _, path in traces(scene, t)]
-    corners = {f"{j}{side}": ends[None] for j, path in enumerate(paths) for side, ends in enumerate((path.min(axis=0), path.max(axis=0)))}
-    bent = {n: np.asarray(a)[k] for n, a in run.amplitudes.items()}
+    corners: dict[str, ArrayLike] = {
+        f"{j}{side}": ends[None] for j, path in enumerate(paths) for side, ends in enumerate((path.min(axis=0), path.max(axis=0)))
+    }
+    bent: dict[str, ArrayLike] = {n: np.asarray(a)[k] for n, a in run.amplitudes.items()}
     return Run([t], bodies, run.name, corners, lines, amplitudes=bent)
 
 
