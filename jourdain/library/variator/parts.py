@@ -118,6 +118,9 @@ class Tilting:
     stiffness: float = 3e5
     shift: float = 0.0
 
+    def __post_init__(self) -> None:
+        _positive(self, "shift")
+
     def matrix(self, r: Array, phi: Array) -> Array:
         """u(r, φ) = δ (r cos(φ − φ_F) − Δr): influence numbers of a tilt about an axis shifted by Δr towards the load."""
         lever = np.stack([r * np.cos(phi), r * np.sin(phi)])
@@ -136,6 +139,9 @@ class Plates:
     plate: AnnularPlate = field(default_factory=lambda: AnnularPlate(0.020, 0.080, 0.015))
     sheaves: int = 2
 
+    def __post_init__(self) -> None:
+        _positive(self)
+
     def matrix(self, r: Array, phi: Array) -> Array:
         return self.sheaves * self.plate.matrix(r, phi)
 
@@ -148,7 +154,9 @@ class Table:
     harmonics: Array
 
     def __post_init__(self) -> None:
-        n = np.size(self.radii)
+        n, values = np.size(self.radii), np.asarray(self.radii, float)
+        if not (np.isfinite(values).all() and (np.diff(values) > 0).all() and np.isfinite(np.asarray(self.harmonics, float)).all()):
+            raise InputError("sheave table: radii must rise, and all numbers be finite")
         if np.ndim(self.harmonics) != 3 or np.shape(self.harmonics)[1:] != (n, n):
             raise InputError(
                 f"sheave table: harmonics of shape {np.shape(self.harmonics)} do not fit {n} radii; it is (harmonics, radii, radii)"
@@ -178,6 +186,14 @@ class Hydraulics:
     density: float = 850.0
     spring: float = 0.0
     spring_rate: float = 0.0
+
+    def __post_init__(self) -> None:
+        _positive(self, "inner", "free_surface", "density", "spring", "spring_rate")
+        if not self.free_surface <= self.inner < self.outer:
+            raise InputError(
+                f"hydraulics: free_surface {self.free_surface:g} m, inner {self.inner:g} m and outer {self.outer:g} m must rise in this order: "
+                "oil fills the cylinder from its free surface outwards"
+            )
 
     @property
     def area(self) -> float:

@@ -17,6 +17,7 @@ from ...solvers.belt.records import Belt
 from ...structures.drives.moving_belt import BENDING, LIMIT
 from .assembly import belt_record, moved_to
 from .geometry import SECTIONS, Array, Path, clamping_thrust, largest_torque, path_of
+from .manoeuvre import Manoeuvre, checked, excitation
 from .parts import Elements, Friction, Pulley, Rings
 from .state import LOG_UNITS, SteadyState, steady_state
 
@@ -168,25 +169,42 @@ class Variator:
         return steady_state(self, self._path(self.ratio if ratio is None else ratio), b, np.concatenate(rows), quiet >= QUIET)
 
     def simulate(
-        self, t: float, ratio: float | None = None, *, state: SteadyState, over: float | None = None, gain: float = 3e5
-    ) -> Solution:
+        self, t: float, ratio: float | None = None, *, state: SteadyState, over: float | None = None, gain: float = 3e5,
+        driving: str | None = None, driven: str | None = None, torque_ratio: float | None = None,
+    ) -> Solution:  # fmt: skip
         """A manoeuvre from a steady state on: the driving thrust is controlled (PI) so that the speed ratio goes to `ratio` in a time `over`.
+
+        Args:
+            driving, driven: what is given on a shaft from now on, a torque ("100 N m") or a speed ("1800 rpm"), reached in the same time; as in
+                the state unless it is given. torque_ratio: M/M* at which the driven thrust is kept by (2), for the torque as it is; that thrust
+                does not fall below a tenth of the variator's.
 
         The reference line follows the belt; the solution has thrusts, torques, speeds and radii over time, ``solution.restart`` the last state.
         """
+        checked(t, over, gain, ratio, torque_ratio)
+        if not isinstance(state, SteadyState):
+            raise InputError(f"variator: state = {state!r} is no steady state; start from cvt.steady(…) or from restart of a manoeuvre")
+        if state.belt.driving.omega == 0.0:
+            raise InputError("variator: a standing variator has no speed ratio to change; start from a state that turns")
         wanted = state.path.ratio if ratio is None else ratio
-        self._path(wanted)
+        time = max(round((t if over is None else over) / self.step), 1) * self.step
+        task = Manoeuvre(time, excitation("driving", driving), excitation("driven", driven), torque_ratio or 0.0)
         b, path = state.again(), state.path
-        b.t, b.driving.held, b.gain, b.integral = 0.0, 0, gain, 0.0
+        b.driving.held, b.gain, b.integral = 0, gain, 0.0
         b.ratio = b.driving.omega / b.driven.omega
         b.bias = b.driving.axial - self._own_force(b.driving)
-        time = t if over is None else over
+        wanted = task.begin(b, wanted, self.thrust)
+        if ratio is not None and abs(wanted / ratio - 1) > 1e-6:
+            raise InputError(f"variator: speeds of both shafts are given, whose ratio is {wanted:.4g}; leave out ratio = {ratio:g}")
+        self._path(wanted)
         b.ratio_rate = (wanted - b.ratio) / time
         rows = []
         while b.t < t - 1e-9:
-            if b.t >= time - 1e-9:
-                b.ratio, b.ratio_rate = wanted, 0.0
-            rows.append(self._go(b, max(round(0.005 / self.step), 1)))
+            left = round((time - b.t) / self.step)
+            if left <= 0:
+                task.end(b, wanted)
+            steps = max(round(0.005 / self.step), 1)
+            rows.append(self._go(b, min(steps, left) if left > 0 else steps))
             if self._far(b):
                 path, b = moved_to(self, path, self._path(b.driving.omega / b.driven.omega), b)
         log = np.concatenate(rows)

@@ -198,7 +198,7 @@ def _pulley_row(a: Any, right: Any, pulley: Any, row: int, size: int, h: float) 
         for k in range(size):
             a[row * size + k] = 0.0
         a[row * size + row] = 1.0
-        right[row] = 0.0
+        right[row] = h * pulley.spin_rate
 
 
 @jit

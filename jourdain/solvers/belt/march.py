@@ -49,11 +49,23 @@ def lost_within(b: Any) -> float:
 
 
 @jit
+def _clamp(b: Any, h: float) -> None:
+    """Thrust of the driven pulley by (2), so that its torque is a given part of M*; spring and oil in rotation are part of it."""
+    p = b.driven
+    own = p.spring + p.spring_rate * (p.z - p.spring_at) + p.centrifugal * p.omega * p.omega
+    aim = max(abs(p.load) / (b.largest * b.torque_ratio), b.least_thrust) - own
+    p.thrust += (max(aim, 0.0) - p.thrust) * h / (h + b.ratio_delay)
+
+
+@jit
 def _control(b: Any, h: float) -> float:
     """Torque of the load; rate of a held driving sheave, or the thrust of a free one, by the error of the speed ratio."""
     b.clamping += (min(b.driving.axial, b.driven.axial) - b.clamping) * h / (h + b.ratio_delay)
     aim = -b.load - b.load_ratio * b.largest * b.clamping
     b.driven.torque += min(max(aim - b.driven.torque, -b.load_rate * h), b.load_rate * h)
+    b.driving.torque += b.drive_rate * h
+    if b.torque_ratio > 0.0:
+        _clamp(b, h)
     radius = b.driving.radius[b.driving.contacts // 2]
     if b.driving.omega == 0.0:  # a standing variator has no speed ratio: its belt is kept on its radius
         w = 0.0

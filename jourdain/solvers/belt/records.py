@@ -98,8 +98,9 @@ class Pulley(Record):
     spring_at: float
     centrifugal: float  # oil force over ω²
     # excitation
-    kinetic: int
+    kinetic: int  # 1: its torque is given, 0: its speed
     torque: float
+    spin_rate: float  # dω/dt of a given speed
     held: int  # 1: the sheave is positioned for the speed ratio, its thrust is the answer
     thrust: float  # A p₀
     # state
@@ -164,9 +165,12 @@ class Belt(Record):
     integral_time: float
     integral: float
     bias: float
+    drive_rate: float  # at which a given torque of the driving shaft changes (N m/s)
     load_rate: float  # the driven shaft's torque goes to its aim at this rate (N m/s) …
     load: float
     load_ratio: float  # … which is a given one, and this part of M* of the smaller thrust
+    torque_ratio: float  # M/M* for which the driven thrust is chosen; 0: that thrust is given
+    least_thrust: float  # below which it does not go then
     clamping: float  # the smaller thrust as control knows it
     largest: float  # M* of the driven pulley over the thrust (m)
     slip_limit: float  # of belt and pulleys, over the belt's speed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 
@@ -266,3 +267,68 @@ def test_ratio_change_by_thrust() -> None:
     assert sol["ratio"][-1] == pytest.approx(1.05, abs=0.01)
     assert sol["Q_dr"].min() < 0.8 * sol["Q_dr"][0]
     assert np.abs(np.diff(sol["ratio"])).max() < 2e-3
+
+
+@pytest.mark.parametrize(
+    ("driving", "driven", "speeds"),
+    [
+        ("torque", "speed", (None, 1.0)),
+        ("speed", "torque", (1.05, None)),
+        ("speed", "speed", (1.02, 1.02)),
+        ("torque", "torque", (None, None)),
+    ],
+)
+def test_C5_manoeuvres_with_every_pair_of_excitations(driving: str, driven: str, speeds: tuple[float | None, float | None]) -> None:
+    """A shaft whose speed is given ends at it, one whose torque is given carries it; torques of both pulleys fit each other, as do speeds."""
+    start = state(1.0, 0.51)
+    given = {
+        "torque": [f"{m} N m" for m in start.torque],
+        "speed": [f"{(k or 1.0) * w} rad/s" for k, w in zip(speeds, start.speed, strict=True)],
+    }
+    sol = start.variator.simulate(0.25, state=start, over=0.1, driving=given[driving][0], driven=given[driven][1])
+    after = sol.restart
+    for kind, k, now, then in zip((driving, driven), speeds, after.speed, start.speed, strict=True):
+        if kind == "speed":
+            assert now == pytest.approx((k or 1.0) * then, rel=1e-12)
+    assert after.torque == pytest.approx(start.torque, rel=0.01)
+    assert after.ratio == pytest.approx(1.0, abs=2e-3)
+    if driving == driven == "torque":  # what losses change of the balance accelerates both shafts
+        assert after.speed[0] == pytest.approx(start.speed[0], rel=0.02)
+
+
+def test_C5_C6_torque_that_grows_and_the_thrust_that_follows_it() -> None:
+    """A load of another torque comes to the driven pulley; the thrust is that of (2), so that M/M* of the driven pulley is what was asked for."""
+    start = state(1.0, 0.51)
+    sol = start.variator.simulate(0.4, state=start, over=0.1, driven="120 N m", torque_ratio=0.6)
+    assert sol["M_dn"][-1] == pytest.approx(120.0, rel=2e-3)
+    after = sol.restart
+    own = start.variator.clamped_for("120 N m", 0.6).thrust
+    assert sol["Q_dn"][-1] == pytest.approx(own, rel=0.01)
+    assert sol["ratio"][-1] == pytest.approx(1.0, abs=2e-3)
+    settled = start.variator.clamped_for("120 N m", 0.6).steady(torque="120 N m")
+    assert after.span_forces["P_t1"] == pytest.approx(settled.span_forces["P_t1"], rel=0.03)
+    assert sol["Q_dr"][-1] == pytest.approx(settled.thrust[0], rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"t": -1.0}, "t = -1.0 must be a positive number"),
+        ({"over": 0.0}, "over = 0.0 must be a positive"),
+        ({"gain": math.nan}, "gain = nan"),
+        ({"ratio": 7.0}, "outside the sheaves"),
+        ({"ratio": "1.2"}, "ratio = '1.2' must be a positive number"),
+        ({"driven": 100.0}, "a torque or a speed with its unit"),
+        ({"driven": "100"}, "a torque or a speed with its unit"),
+        ({"driving": "3 m"}, "a torque or a speed with its unit"),
+        ({"driving": "-5 rpm"}, "a positive speed"),
+        ({"torque_ratio": 0.0}, "torque_ratio = 0.0 must be a positive"),
+        ({"driving": "2000 rpm", "driven": "1900 rpm", "ratio": 1.0}, "leave out ratio = 1"),
+        ({"driven": "400 N m"}, "slips through at a torque of"),
+        ({"state": None}, "no steady state"),
+    ],
+)  # fmt: skip
+def test_manoeuvres_that_cannot_be(given: dict, told: str) -> None:
+    start = state(1.0, 0.51)
+    with pytest.raises((InputError, SolverError), match=told):
+        start.variator.simulate(**({"t": 0.3, "state": start} | given))
