@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from ...model.contact_loads import slot_count
+from ...model.penalty_laws import Penalty
 from ...solvers import load_method
 from ...symbolic.expr import KINDS, Expr
+from ...symbolic.graph import evaluate, free_symbols
 from ...systems.inputs import Inputs
 from .constrained_runs import Constrained
 from .runs import IMPLICIT, OTHERS, OTHERS_BY, TABLEAUS, Differentiable, NotCarried
 
 if TYPE_CHECKING:
+    from ...model.contacts import Contact
     from ...results.solution import Solution
     from ...systems.system import System
     from ..planned import Analysis
@@ -20,7 +24,48 @@ if TYPE_CHECKING:
 NOT_WALKED = ("prescribed", "contact events", "moreau")
 
 
-def differentiable(plan: Analysis, system: System, solution: Solution, values: Mapping[str, float]) -> Differentiable:
+def _of_contact(contact: Contact, system: System, wrt: Sequence[str]) -> tuple[str, str] | None:
+    """Why a contact is not carried, and what could be done; None where it is."""
+    if not isinstance(contact.law, Penalty):
+        return (
+            "has a law of rigid bodies, which is not carried yet",
+            "give it a law by penalty such as jd.contact.hunt_crossley(stiffness=…, damping=…)",
+        )
+    if contact.law.bristles:
+        return "has bristles, whose memory is not carried yet", "take jd.contact.regularised(mu) for its friction"
+    if slot_count(contact):
+        return "has a law by restitution, whose memory of the speed of approach is not carried yet", "give damping= instead of restitution="
+    bending = [f.body.name for f in contact.carriers.values() if f.body.modes]
+    if bending:
+        return f"touches '{bending[0]}', which bends; that is not carried yet", "let a rigid body touch"
+    chosen = [n for n in wrt if n.removeprefix("parameter:") in _parameters_of_shapes(contact, system)]
+    if chosen:
+        return (
+            f"has a shape whose size or place depends on '{chosen[0]}', by which forces are not differentiated yet",
+            "take other variables",
+        )
+    return None
+
+
+def _parameters_of_shapes(contact: Contact, system: System) -> set[str]:
+    """Names of parameters in sizes and places of the shapes of a contact."""
+    names: set[str] = set()
+    known = dict(zip(system.model.parameter_set.symbols, system.reference.parameter_vector, strict=True))
+
+    def number(e: Any) -> float:
+        if not isinstance(e, Expr):
+            return float(e)
+        names.update(s.name for s in free_symbols([e]))
+        return float(evaluate([e], known)[0])
+
+    for s in contact.shapes:
+        s.shape.numeric(number)
+    return names
+
+
+def differentiable(
+    plan: Analysis, system: System, solution: Solution, values: Mapping[str, float], wrt: Sequence[str] = ()
+) -> Differentiable:
     """The run that gave a solution, or a refusal that names what is not carried."""
     name, kind, method = system.model.name, solution.metadata["run"], solution.metadata["method"]
     model, runs = system.model, f"{kind if system.formulation in kind else f'{system.formulation} {kind}'} runs"
@@ -37,9 +82,12 @@ def differentiable(plan: Analysis, system: System, solution: Solution, values: M
             f"'{next(iter(model.callbacks))}' is a Python callback, which has no derivative",
             f"write it with jourdain's functions, or {others}",
         )
-    for word, items in (("algebraic unknown", model.unknowns), ("contact", model.contacts)):
-        if items:
-            raise refuse(f"{word} '{next(iter(items))}' is not carried yet", others)
+    if model.unknowns:
+        raise refuse(f"algebraic unknown '{next(iter(model.unknowns))}' is not carried yet", others)
+    for contact in model.contacts.values():
+        told = _of_contact(contact, system, wrt)
+        if told:
+            raise refuse(f"contact '{contact.name}' {told[0]}", f"{told[1]}, or {others}")
     start = plan.start(values)
     inputs = Inputs(system, plan.kwargs.get("inputs"), start.memory)
     for name_, controller in inputs.controllers.items():
@@ -55,12 +103,6 @@ def differentiable(plan: Analysis, system: System, solution: Solution, values: M
     load_method(carrier)
     tree = system.reference
     constrained = bool(tree.equations_of_motion.rows or tree.configuration.quaternions)
-    if inputs.controllers and (constrained or not own or model.memories):
-        what = "loops, constraints or quaternions" if constrained else "memories" if model.memories else f"{runs} by '{method}'"
-        raise refuse(f"the controller of '{next(iter(inputs.controllers))}' together with {what} is not carried yet", others)
-    if model.memories and (constrained or not own):
-        what = "of a model with loops, constraints or quaternions" if constrained else f"in {runs} by '{method}'"
-        raise refuse(f"memory '{next(iter(model.memories))}' {what} is not carried yet", others)
     kind_of_run = Constrained if constrained else Differentiable
     return kind_of_run(tree, inputs, carrier, start, own)
 

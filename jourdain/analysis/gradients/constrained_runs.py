@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ...formalisms.functions.dynamics import state_rates
 from ...solvers.sensitivity.field import Field, map_of
-from ...symbolic.expr import Expr
+from ...symbolic.expr import ZERO, Expr
 from ...systems.constraints import velocity_column
-from ...systems.sensitivity import Derived, field
+from ...systems.sensitivity import Derived, give
 from ...systems.tree.linkage import Linked
 from ..start_values import independent_names
 from .runs import Differentiable, NotCarried
@@ -23,58 +22,59 @@ class Constrained(Differentiable):
 
     def field(self, symbols: Sequence[Expr], keep: list[Any]) -> Field:
         """The rate with its maps."""
-        s, eq, known = self.system, self.eq, {p.id for p in self.eq.p}
+        eq, known = self.eq, {p.id for p in self.eq.p}
         own = [e for e in symbols if e.id in known]
-        n, m = s.nq + s.nv + s.nz, len(eq.rows)
-        rates = [] if m else state_rates(eq)
-        self.linked = Linked(eq, self.inputs.signals, s.parameter_vector, own, rates)
+        rates = [] if eq.rows else [*state_rates(eq), *([ZERO] * len(self.held))]
+        self.linked = Linked(
+            eq, self.inputs.signals, self.system.parameter_vector, own, [*rates, *self._expressions_beside()], self.arrays, self._held_places, self.active
+        )  # fmt: skip
         self.laws: list[Expr] = self.linked.motion.linear.outputs
-        if not m:
-            super().field(symbols, keep)
-            shared = self.linked.motion.linear.constants
-            self.rates = self._derived("rates", rates, symbols, shared)
-        self.record, self.keep = field(self.native.rhs, n, s.nq, s.nv, m, self.linked.motion.nc), keep
+        self._derive(rates, symbols, self.linked.motion.linear.constants)
+        self._new_record(len(eq.rows), self.linked.motion.nc, keep)
         self._attach()
         return self.record
 
     @property
     def _functions(self) -> tuple[Derived, ...]:
-        return self.linked.functions if self.eq.rows else (self.rates, *self.linked.functions)
+        return (*(() if self.eq.rows else (self.rates,)), *self.linked.functions, *self._beside)
 
     def _attach(self) -> None:
-        self.record.value = map_of(self.native.rhs, 3)
+        self._take_native()
         self.linked.attach(self.native, self.record, self.u)
+        self._project = self.with_held(self.native.project)
+        self.record.project = map_of(self._project, 3)
+        self._touch()
         for word in self._needed:
-            self.linked.need(word)
+            self.need(word)
         self._slopes()
 
     def _slopes(self) -> None:
         self.slopes = self.linked.motion.slopes
 
-    @cached_property
-    def _needed(self) -> set[str]:
-        return set()
-
     def need(self, word: str) -> None:
         """Compiles pushes or pulls, if they are not yet."""
-        if not self.eq.rows:
-            super().need(word)
         self._needed.add(word)
-        self.linked.need(word)
+        if not self.eq.rows:
+            give(self.record, self.rates, word, self.u, self.keep)
+        if self.touched is None or not self.touched.around(word):
+            self.linked.need(word)
+        self._need_beside(word)
 
     def widen(self, wide: Field, lanes: int) -> list[Any]:
         """The same with constraints."""
-        kept = self._widened(wide, lanes, {} if self.eq.rows else {"push": self.rates})
+        kept = self._widened(wide, lanes, None if self.eq.rows else self.rates)
         self.linked.widen(wide)
+        if self.touched is not None:
+            self.touched.widen(wide)
         return kept
 
     def bent_constants(self, cbar: np.ndarray, dp: np.ndarray) -> np.ndarray:
         """The same of the equations with constraints."""
         return self.linked.motion.curvature(cbar, dp) if self.eq.rows else super().bent_constants(cbar, dp)
 
-    def start_changes(self, wrt: Sequence[str], initial: Sequence[tuple[int, int]], by: np.ndarray, symbols: Sequence[Expr]) -> np.ndarray:
+    def _given_changes(self, wrt: Sequence[str], initial: Sequence[tuple[int, int]], by: np.ndarray, symbols: Sequence[Expr]) -> np.ndarray:
         """Independent coordinates and velocities are as they are given; dependent ones follow by closing the loops."""
-        found = super().start_changes(wrt, initial, by, symbols)
+        found = super()._given_changes(wrt, initial, by, symbols)
         s, mh = self.system, self.eq.holonomic
         if not self.eq.rows:
             return found
@@ -102,7 +102,8 @@ class Constrained(Differentiable):
     def _closure_slopes(self) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives of the constraints (h, w) at the start by the state and by their constants."""
         c = self.linked.closure
-        rows = [self._pulled(c, self.start.t, self.start.x, w) for w in np.eye(len(c.linear.outputs))]
+        x = self._unsampled()
+        rows = [self._pulled(c, self.start.t, x, w) for w in np.eye(len(c.linear.outputs))]
         return np.array([bar[1:] for bar, _ in rows]), np.array([cbar for _, cbar in rows]).reshape(len(rows), c.nc)
 
     def start_bends(

@@ -168,6 +168,9 @@ def _look(run: Simulated, method: str) -> None:
         )
     if run.run.held:
         raise NotCarried(f"{head} memories and sampled laws ('{run.run.held[0].name}') are not carried; take differences of gradients")
+    if run.run.touched is not None:
+        contact = next(iter(run.system.model.contacts))
+        raise NotCarried(f"{head} contacts ('{contact}') are not carried; take differences of gradients")
 
 
 def _look_at_bends(run: Simulated) -> None:

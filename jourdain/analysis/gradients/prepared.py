@@ -60,6 +60,8 @@ class Prepared:
         eq, run, p = self.system.equations_of_motion, self.run, self.expressions.parameters
         self._own = {s.id for s, _ in self.expressions.constants.values()}
         self.keep: list[Any] = []
+        for name, e in self.expressions.resolved.items():
+            run.check(f"criterion '{name}'", [e])
         field = run.field([s for s in self.symbols if s.id not in self._own], self.keep)
         lam = run.multipliers
         arrays = {**run.arrays, "a": eq.a, "lam": lam}
@@ -125,7 +127,7 @@ def compiled_for(
     key = (id(system), about, tuple(wrt), solution.metadata["run"], solution.metadata["method"], system.formulation)
     found = kept.get(key)
     if found is None or found.run.stale(plan):
-        found = kept[key] = Prepared(plan, differentiable(plan, system, solution, values), criteria, wrt)
+        found = kept[key] = Prepared(plan, differentiable(plan, system, solution, values, wrt), criteria, wrt)
     return found
 
 

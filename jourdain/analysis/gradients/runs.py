@@ -10,18 +10,24 @@ import numpy as np
 
 from ...errors import InputError
 from ...formalisms.functions.dynamics import state_rates
+from ...formalisms.functions.touching import found_symbols
 from ...formalisms.functions.tree import multiplier_symbols
+from ...model.contact_methods import touches
+from ...solvers.native_function import NativeFunction
 from ...solvers.ode import tableaus
+from ...solvers.penalty.before import copied
 from ...solvers.sensitivity.explicit import Scheme, scheme_of
 from ...solvers.sensitivity.field import Field, map_of
+from ...solvers.sensitivity.held import Holding, with_held
 from ...solvers.sensitivity.implicit import radau_scheme
 from ...symbolic.derivatives import sparse_jacobian
 from ...symbolic.expr import ZERO, Expr, as_expr, symbol
-from ...symbolic.graph import evaluate, substitute
+from ...symbolic.graph import evaluate, free_symbols, substitute
 from ...systems.inputs import Inputs
 from ...systems.sensitivity import Derived, derived, field, give, widened
 from ...systems.tree.projected import NativeSystem
 from ...systems.tree.redundancy import redundant_rows
+from ...systems.tree.touch_slopes import TouchSlopes
 
 if TYPE_CHECKING:
     from ...systems.system import System
@@ -59,9 +65,13 @@ class Differentiable:
         #: Those of them where laws only bend: rates are the same on both sides, so that their instants need no derivatives.
         self.bends: set[str] = set()
         self.start = start
-        #: Memories are states behind the others, constant within a step and renewed at its end; and so are inputs that sampled laws set.
-        self.held = [m.symbol for m in system.model.memories.values()] + [system.model.inputs[n].symbol for n in inputs.controllers]
-        self.renews = bool(system.model.memories)
+        #: Inputs that sampled laws set are states behind the others, constant within a step; and behind them memories, renewed at its end.
+        self.sampled = [system.model.inputs[n].symbol for n in inputs.controllers]
+        self.memories = [m.symbol for m in system.model.memories.values()]
+        self.held = [*self.sampled, *self.memories]
+        self.renews = bool(self.memories)
+        #: Contacts by penalty with their derivatives.
+        self.touched = TouchSlopes(system.reference) if touches(system.model) else None
         #: The native functions that the rate has.
         self.attached: NativeSystem | None = None
         self._native()
@@ -105,19 +115,43 @@ class Differentiable:
 
     def _attach(self) -> None:
         """Gives the rate the native functions of the run."""
-        if self.held and self.attached is None:  # native right-hand sides read memories among the inputs
-            self.record.value, kept = self.rates.map("value", self.u, 1)
-            self.record.slot = 3
-            self.keep += kept
-            if self.renews:
-                give(self.record, self.renewal, "value", self.u, self.keep, "renew")
-        elif not self.held:
-            self.record.value = map_of(self.native.rhs, 3)
+        self._take_native()
+        self._touch()
+        for word in self._needed:
+            self.need(word)
         self._slopes()
+
+    def _take_native(self) -> None:
+        self._evaluate = self.with_held(self.native.rhs, rates=True)
+        self.record.value = map_of(self._evaluate, 3)
+        if self.renews:
+            give(self.record, self.renewal, "value", self.u, self.keep, "renew")
+
+    def _touch(self) -> None:
+        """Puts the contacts of the run around its rate."""
+        if self.touched is None:
+            return
+        for word in ("push", "pull"):
+            setattr(self.record, word, map_of(None, 8))
+        self.touched.attach(self.native, self.record, self.u, self.eq)
+
+    def with_held(self, f: NativeFunction, rates: bool = False) -> NativeFunction:
+        """A function of (t, x) of the native system, which reads held states among the inputs, as one of states with these behind them."""
+        if not self.held:
+            return f
+        first = self.record.n - len(self.held)
+        places = np.array(self._held_places, dtype=np.int64)
+        of = Holding(function=f.address, args=copied(f), u=self.native.u, places=places, first=first, rates=int(rates))
+        return NativeFunction.of(with_held.address, of, f, self.native)
 
     @property
     def _functions(self) -> tuple[Derived, ...]:
-        return (self.rates, self.renewal) if self.renews else (self.rates,)
+        return (self.rates, *self._beside)
+
+    @property
+    def _beside(self) -> tuple[Derived, ...]:
+        """Functions of memories and contacts."""
+        return (*((self.renewal,) if self.renews else ()), *(() if self.touched is None else self.touched.functions))
 
     @property
     def redundant(self) -> list[str]:
@@ -155,12 +189,16 @@ class Differentiable:
         """The state at the start, with memories and with what sampled laws give there."""
         if not self.held:
             return self.start.x
-        found = np.concatenate([self.start.x, self.inputs.initial[self._held_places]])
+        found = self._unsampled()
         acting = self.acting(self.start.t)
         if acting:
-            new = self._of_event("jump", acting, ()).value(np.array([self.start.t]), found, self.u[: len(self.eq.u)])
+            new = self._of_event("start", acting, ()).value(np.array([self.start.t]), found, self.u[: len(self.eq.u)])
             found = np.array(np.atleast_1d(new), dtype=float)
         return found
+
+    def _unsampled(self) -> np.ndarray:
+        """The state at the start with memories and with sampled inputs before their laws act."""
+        return np.concatenate([self.start.x, self.inputs.initial[self._held_places]]) if self.held else self.start.x
 
     # -- sampled laws ---------------------------------------------------------------------------------------------
 
@@ -185,32 +223,69 @@ class Differentiable:
         resolved = dict(zip((self.system.model.inputs[n].symbol for n in names), self.eq.resolve(laws), strict=True))
         return [resolved.get(s, s) for s in self.arrays["x"]]
 
+    def _renewed(self) -> dict[Expr, Expr]:
+        """What memories become at the end of a step."""
+        return dict(zip(self.memories, self._renewals(), strict=True)) if self.renews else {}
+
     def rate(self, t: float, x: np.ndarray, out: np.ndarray) -> None:
         """ẋ at a point."""
-        if self.held:
-            out[:] = self.rates.value(np.array([t]), x.copy(), self.u[: len(self.eq.u)])
-        else:
-            self.native.rhs(t, x.copy(), out)
+        self._evaluate(t, x.copy(), out)
 
-    def _derived(self, name: str, outputs: Sequence[Expr], symbols: Sequence[Expr], shared: Sequence[Expr] | None = None) -> Derived:
+    def _derived(
+        self, name: str, outputs: Sequence[Expr], symbols: Sequence[Expr], shared: Sequence[Expr] | None = None,
+        arrays: Mapping[str, Sequence[Expr]] | None = None, active: Sequence[str] = ("t", "x"),
+    ) -> Derived:  # fmt: skip
         known = {s.id for s in self.eq.p}
         own = [s for s in symbols if s.id in known]
-        return derived(name, self.arrays, self.signalled(outputs), ("t", "x"), self.eq.p, self.system.parameter_vector, own, shared)
+        given = self.arrays if arrays is None else arrays
+        return derived(name, given, self.signalled(outputs), active, self.eq.p, self.system.parameter_vector, own, shared)
+
+    def check(self, what: str, outputs: Sequence[Expr]) -> None:
+        """Refuses expressions that read forces of contact: rates alone are differentiated by these."""
+        if self.touched is None:
+            return
+        wrenches = {e.id for e in found_symbols(self.system.model)}
+        read = [e.name for e in free_symbols(list(outputs)) if e.id in wrenches]
+        if read:
+            raise NotCarried(
+                f"gradient of '{self.system.model.name}': {what} reads forces of contact ('{read[0]}'), which is not carried yet; let it read "
+                "accelerations or places, or use method='differences'"
+            )
 
     def field(self, symbols: Sequence[Expr], keep: list[Any]) -> Field:
         """The rate with its maps."""
-        s = self.system
         laws = [*state_rates(self.eq), *([ZERO] * len(self.held))]
         self.laws = self.signalled(laws)
-        shared = None
-        if self.renews:
-            new = self._renewals()
-            shared = self._derived("memories", [*laws, *new], symbols).linear.constants
-            self.renewal = self._derived("renewal", new, symbols, shared)
-        self.rates = self._derived("rates", laws, symbols, shared)
-        n = s.nq + s.nv + s.nz + len(self.held)
-        self.record, self.keep = field(self.native.rhs, n, s.nq, s.nv, 0, self.rates.nc, len(self.held) if self.renews else 0), keep
+        beside = self._expressions_beside()
+        shared = self._derived("all", [*laws, *beside], symbols).linear.constants if beside else None
+        self._derive(laws, symbols, shared)
+        self._new_record(0, self.rates.nc, keep)
         return self.record
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """The arrays by which rates are differentiated: wrenches of contacts stand among the inputs."""
+        return ("t", "x") if self.touched is None else ("t", "x", "u")
+
+    def _expressions_beside(self) -> list[Expr]:
+        """Expressions of memories and contacts, whose constants are shared with the rate."""
+        return [*(self._renewals() if self.renews else ()), *([] if self.touched is None else self.touched.beside)]
+
+    def _derive(self, laws: Sequence[Expr], symbols: Sequence[Expr], shared: Sequence[Expr] | None) -> None:
+        """The rate, if it is one expression, and what is found beside it, with their derivatives."""
+        if laws:
+            self.rates = self._derived("rates", laws, symbols, shared, active=self.active)
+        if self.renews:
+            self.check("the renewal of a memory", self._renewals())
+            self.renewal = self._derived("renewal", self._renewals(), symbols, shared)
+        if self.touched is not None:
+            motion = self._derived("touching_motion", self.touched.motion_expressions, symbols, shared)
+            self.touched.derive(lambda name, arrays, outputs, active: self._derived(name, outputs, symbols, shared, arrays, active), motion)
+
+    def _new_record(self, m: int, nc: int, keep: list[Any]) -> None:
+        s = self.system
+        n = s.nq + s.nv + s.nz + len(self.held)
+        self.record, self.keep = field(self.native.rhs, n, s.nq, s.nv, m, nc, len(self.memories)), keep
 
     def _renewals(self) -> list[Expr]:
         """What memories become at the end of a step."""
@@ -218,16 +293,29 @@ class Differentiable:
 
     def need(self, word: str) -> None:
         """Compiles push or pull of the rate, if it is not yet."""
+        self._needed.add(word)
         give(self.record, self.rates, word, self.u, self.keep)
+        self._need_beside(word)
+
+    @cached_property
+    def _needed(self) -> set[str]:
+        return set()
+
+    def _need_beside(self, word: str) -> None:
         if self.renews:
             give(self.record, self.renewal, word, self.u, self.keep, f"renew_{word}")
+        if self.touched is not None:
+            self.touched.need(word)
 
     def widen(self, wide: Field, lanes: int) -> list[Any]:
         """Lets a rate be that of the run with pushes of several directions at once."""
-        of = {"push": self.rates, "renew_push": self.renewal if self.renews else None}
-        return self._widened(wide, lanes, of)
+        kept = self._widened(wide, lanes, self.rates)
+        if self.touched is not None:
+            self.touched.widen(wide)
+        return kept
 
-    def _widened(self, wide: Field, lanes: int, of: Mapping[str, Derived | None]) -> list[Any]:
+    def _widened(self, wide: Field, lanes: int, rates: Derived | None) -> list[Any]:
+        of = {"push": rates, "renew_push": self.renewal if self.renews else None}
         kept = widened(wide, self.record, lanes, of, self.u, {"change": 1 + self.record.n, "dlam": self.record.m})
         wide.lanes = lanes
         return kept
@@ -236,22 +324,27 @@ class Differentiable:
 
     def start_changes(self, wrt: Sequence[str], initial: Sequence[tuple[int, int]], by: np.ndarray, symbols: Sequence[Expr]) -> np.ndarray:
         """Changes of the first state, a row a variable, where ``by`` says which symbols they change."""
-        found = np.zeros((len(wrt), self.record.n))
-        for j, place in initial:
-            found[j, place] = 1.0
-        if self.renews and symbols:
-            found[:, -len(self.held) :] += by @ self._first_memories(symbols).T
+        found = self._given_changes(wrt, initial, by, symbols)
         acting = self.acting(self.start.t)
         if acting:
-            x = np.concatenate([self.start.x, self.inputs.initial[self._held_places]])
-            f = self._of_event("jump", acting, symbols)
+            x = self._unsampled()
+            f = self._of_event("start", acting, symbols)
             changes, dc = np.column_stack([np.zeros(len(wrt)), found]), by @ self.wide_slopes(f, symbols).T
             return np.array([f.push(np.array([self.start.t]), x, self.u[: len(self.eq.u)], d, c) for d, c in zip(changes, dc, strict=True)])
         return found
 
+    def _given_changes(self, wrt: Sequence[str], initial: Sequence[tuple[int, int]], by: np.ndarray, symbols: Sequence[Expr]) -> np.ndarray:
+        """The same before sampled laws act."""
+        found = np.zeros((len(wrt), self.record.n))
+        for j, place in initial:
+            found[j, place] = 1.0
+        if self.renews and symbols:
+            found[:, -len(self.memories) :] += by @ self._first_memories(symbols).T
+        return found
+
     def _first_memories(self, symbols: Sequence[Expr]) -> np.ndarray:
         """How the first values of memories change with symbols, where the start has not given them (memories × symbols)."""
-        found = np.zeros((len(self.held), len(symbols)))
+        found = np.zeros((len(self.memories), len(symbols)))
         free = {i: m.initial for i, m in enumerate(self.system.model.memories.values()) if m.name not in self.start.memory}
         known = dict(zip(self.eq.p, self.system.parameter_vector, strict=True))
         for (i, j), slope in sparse_jacobian(list(free.values()), list(symbols)).items():
@@ -288,9 +381,18 @@ class Differentiable:
         surface = self.watched.get(event)  # other runs may watch other surfaces under its name
         key = (word, event if surface is None else surface.id, *(s.id for s in symbols))
         if key not in self._events:
-            outputs = self._after(event) if word == "jump" else self._symbolic("guard", event) if surface is None else [surface]
+            outputs = self._of_word(word, event, surface)
+            self.check(f"event '{event}'", outputs)
             self._events[key] = self._derived(word, outputs, symbols)
         return self._events[key]
+
+    def _of_word(self, word: str, event: str, surface: Expr | None) -> list[Expr]:
+        """A guard, the state after an event, or after sampled laws have acted at the start."""
+        if word == "start":
+            return self._sampled(event)
+        if word == "jump":
+            return self._after(event)
+        return self._symbolic("guard", event) if surface is None else [surface]
 
     def _symbolic(self, word: str, event: str) -> list[Expr]:
         return list(self.system.reference.symbolic(word, event=event).expressions)
@@ -298,15 +400,13 @@ class Differentiable:
     def _after(self, event: str) -> list[Expr]:
         """The state after an event; memories are renewed before it acts."""
         if self.timed(event):
-            return self._sampled(event)
-        if self.held and not self.renews:
-            return [*self._symbolic("jump", event), *self.held]
-        if not self.held:
-            return self._symbolic("jump", event)
-        new = dict(zip(self.held, self._renewals(), strict=True))
+            return substitute(self._sampled(event), self._renewed())
+        if not self.renews:
+            return [*self._symbolic("jump", event), *self.sampled]
+        new = self._renewed()
         if self._only_restarts(event):
-            return [*self.arrays["x"][: -len(self.held)], *new.values()]
-        return substitute([*self._symbolic("jump", event), *self._symbolic("event_memories", event)], new)
+            return [*self.arrays["x"][: -len(self.memories)], *new.values()]
+        return substitute([*self._symbolic("jump", event), *self.sampled, *self._symbolic("event_memories", event)], new)
 
     def _only_restarts(self, event: str) -> bool:
         """Whether nothing jumps at an event."""

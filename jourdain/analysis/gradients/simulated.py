@@ -21,6 +21,7 @@ from ...errors import InputError, SolverError
 from ...results.solution import Solution
 from ...solvers.sensitivity.implicit import NOT_FOUND
 from ...solvers.sensitivity.path import AT_REST, Path, backwards, forwards
+from ...solvers.sensitivity.touched import NO_ROOM, NO_SLOPE
 from ...symbolic.expr import brief
 from ...systems.run import SimulationError
 from .blocks import Blocks, run_within
@@ -160,10 +161,11 @@ class Simulated:
         if self.run.acting(self.t[0]):
             early = int(np.count_nonzero(self.t == self.t[0])) - 1
             self.t, self.x = self.t[early:].copy(), self.x[early:].copy()
-        held = self.x.shape[1] - len(self.run.held)
+        first = self.x.shape[1] - len(self.run.held)
+        sampled = slice(first, first + len(self.run.sampled))
         for i in np.flatnonzero(np.diff(self.t) == 0)[::-1] + 1:
             if i + 1 < len(self.t):
-                self.x[i, held:] = self.x[i + 1, held:]
+                self.x[i, sampled] = self.x[i + 1, sampled]
 
     def _locate_switches(self, plan: Analysis, values: Mapping[str, float], to_bends: bool) -> None:
         """Runs again with steps that end on surfaces where laws jump or bend, until there is none left inside a step."""
@@ -316,6 +318,13 @@ class Simulated:
                 f"{head} the guard of event '{piece.event}' touches zero at t = {self.t[piece.last]:.9g} s without crossing it: "
                 "the time of the event has no derivative there"
             )
+        if status in (NO_ROOM, NO_SLOPE):
+            told = (
+                "too many points touch at once"
+                if status == NO_ROOM
+                else "a contact is lost as its shapes move a little, so that its forces have no slope"
+            )
+            raise NotCarried(f"{head} {told}; use method='differences'")
         if status != 0:
             raise SolverError(f"{head} the equations returned status {status} on the way along the steps")
 

@@ -118,11 +118,11 @@ class Walks:
         n = len(pieces)
         self.first, self.last = np.array([p.first for p in pieces]), np.array([p.last for p in pieces])
         self.margin, self.renews = np.zeros(n), np.zeros(n, np.int64)
-        self.guard, self.jump = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        self.guard, self.jump, self.timed = (np.zeros(n, np.int64) for _ in range(3))
         self.impulses = np.zeros((n, max(1, self.field.nv)))
         self._used = []
         for i, piece in enumerate(pieces):
-            self.renews[i] = piece.event is None
+            self.renews[i], self.timed[i] = piece.event is None, piece.goes_on and self.run.timed(piece.event)
             if piece.event is not None and not self.run.timed(piece.event):
                 end, width = t[piece.last], t[piece.last] - t[piece.last - 1]
                 self.margin[i] = min(max(APPROACH * width, 8.0 * EPS * abs(end)), 0.5 * width)
@@ -143,10 +143,12 @@ class Walks:
     def begin(self, path: Path) -> None:
         """Values from zero on."""
         leg = path.leg
+        if leg.anew and self.timed.any():
+            self._place_events()
         self._zeros(leg, "total", max(1, leg.integrands.count))
         self._zeros(leg, "point_y", len(self.points.t), max(1, leg.values.count))
         self._zeros(path, "dtimes", len(self.pieces), 1)
-        path.guard, path.jump, path.impulses = self.guard, self.jump, self.impulses
+        path.guard, path.jump, path.timed, path.impulses = self.guard, self.jump, self.timed, self.impulses
         leg.groups = leg.criteria = 0
 
     def begin_forwards(self, directions: int) -> Path:
@@ -169,7 +171,7 @@ class Walks:
         self._zeros(path, "de", groups * lanes, max(1, len(self.slopes)))
         self._zeros(path, "speed", len(self.pieces))
         self._zeros(path, "scale", len(self.pieces))
-        path.guard, path.jump, path.impulses = self.guard, self.jump, self.impulses
+        path.guard, path.jump, path.timed, path.impulses = self.guard, self.jump, self.timed, self.impulses
         return path
 
     def begin_back(self, criteria: int) -> Path:
@@ -189,7 +191,7 @@ class Walks:
         self._zeros(path, "ebar", r, max(1, len(self.slopes)))
         self._zeros(path, "speed", len(self.pieces))
         self._zeros(path, "scale", len(self.pieces))
-        path.guard, path.jump, path.impulses = self.guard, self.jump, self.impulses
+        path.guard, path.jump, path.timed, path.impulses = self.guard, self.jump, self.timed, self.impulses
         return path
 
     # -- events ---------------------------------------------------------------------------------------------------
@@ -225,11 +227,14 @@ class Walks:
         found = self._transitions.get(id(f))
         if found is None:
             found = Transition(
-                nc=f.nc, bar=np.zeros(1 + self.field.n), cbar=np.zeros(max(1, f.nc)), push=map_of(None, 8), pull=map_of(None, 8)
+                nc=f.nc,
+                bar=np.zeros(1 + self.field.n),
+                cbar=np.zeros(max(1, f.nc)),
+                **{w: map_of(None, 8) for w in ("value", "push", "pull")},
             )
             self._transitions[id(f)] = found
             self._keep.append(f)
-        for word in ("push", "pull"):
+        for word in ("value", "push", "pull"):
             give(found, f, word, self.run.u, self._keep)
         return found
 

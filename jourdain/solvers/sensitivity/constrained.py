@@ -16,6 +16,7 @@ from ...native.record import Address, Floats, Integers, Record
 from ..constraints.accelerations import Constrained, constrained_solution
 from ..linear.dense import cholesky, cholesky_solve, lu_full
 from .field import Map
+from .held import put_held
 
 #: A pivot of J below this part of the first is that of a redundant row, as in the run.
 RANK_TOLERANCE = 1e-5
@@ -57,6 +58,11 @@ class Linkage(Record):
     bar: Floats
     cbar: Floats
     nc: int
+    #: User states and, behind them, ``held`` ones, which the equations read at ``places`` among the inputs.
+    nz: int
+    held: int
+    places: Integers
+    inputs: Floats
     dlam: Address
     lambar: Address
 
@@ -64,7 +70,8 @@ class Linkage(Record):
 @jit
 def terms(s: Linkage, t: int, x: int) -> int:
     """M, f, J and g at a point; J and g are kept, since elimination may change them."""
-    d = s.system.descriptor
+    d, plan = s.system.descriptor, s.system.elimination.plan
+    put_held(x, plan.nq + plan.nv + s.nz - s.held, s.held, s.places, s.inputs)
     d.args[0], d.args[1] = t, x
     status = call(d.function, d.args)
     for i in range(d.J.size):
@@ -178,7 +185,7 @@ def push(address: int) -> int:
     slots = words(address, 7)
     s = Linkage.at(slots[6])
     plan, y, args, lanes = s.system.elimination.plan, s.y, s.motion_push.args, s.lanes
-    n, m, nq, nz = plan.nv, plan.m, plan.nq, plan.nz
+    n, m, nq, nz = plan.nv, plan.m, plan.nq, s.nz
     status, rank = motion_at(s, slots[0], slots[1])
     if status != 0:
         return status
@@ -207,7 +214,7 @@ def pull(address: int) -> int:
     slots = words(address, 7)
     s = Linkage.at(slots[6])
     plan, y, args = s.system.elimination.plan, s.y, s.motion_pull.args
-    n, m, nq, nz = plan.nv, plan.m, plan.nq, plan.nz
+    n, m, nq, nz = plan.nv, plan.m, plan.nq, s.nz
     status, rank = motion_at(s, slots[0], slots[1])
     if status != 0:
         return status
@@ -339,7 +346,7 @@ def _pull_closure(s: Linkage, slots: Any, cbar: Any) -> int:
     args, plan = s.closure_pull.args, s.system.elimination.plan
     args[0], args[1], args[3], args[4], args[5] = slots[0], slots[1], at(s.y), at(s.bar), at(s.cbar)
     status = call(s.closure_pull.function, args)
-    for i in range(1 + plan.nq + plan.nv + plan.nz):
+    for i in range(1 + plan.nq + plan.nv + s.nz):
         s.change[i] += s.bar[i]
     for i in range(s.nc):
         cbar[i] += s.cbar[i]
@@ -404,7 +411,7 @@ def _pull_struck(s: Linkage, slots: Any, m: int, cbar: Any) -> int:
     args[5], args[6], args[7] = at(s.y), at(s.bar), at(s.cbar)
     status, sign = call(s.motion_pull.function, args), 1.0
     for _ in range(2):
-        for i in range(1 + plan.nq + plan.nv + plan.nz):
+        for i in range(1 + plan.nq + plan.nv + s.nz):
             s.change[i] += sign * s.bar[i]
         for i in range(s.nc):
             cbar[i] += sign * s.cbar[i]
@@ -423,7 +430,7 @@ def push_projection(address: int) -> int:
     s = Linkage.at(slots[6])
     plan, lanes, row = s.system.elimination.plan, s.lanes, s.row
     nq, n, m, mh = plan.nq, plan.nv, plan.m, plan.holonomic
-    size = nq + n + plan.nz
+    size = nq + n + s.nz
     given, out, x = doubles(slots[3], (1 + size) * lanes), doubles(slots[5], size * lanes), doubles(slots[1], size)
     change = s.change
     for i in range((1 + size) * lanes):
@@ -469,7 +476,7 @@ def pull_projection(address: int) -> int:
     s = Linkage.at(slots[6])
     plan = s.system.elimination.plan
     nq, n, m, mh = plan.nq, plan.nv, plan.m, plan.holonomic
-    size = nq + n + plan.nz
+    size = nq + n + s.nz
     w, x, bar, cbar = doubles(slots[3], size), doubles(slots[1], size), doubles(slots[4], 1 + size), doubles(slots[5], s.nc)
     change = s.change
     change[0] = 0.0

@@ -24,6 +24,7 @@ class Transition(Record):
 
     nc: int
     first: int
+    value: Map
     push: Map
     pull: Map
     bar: Floats
@@ -46,6 +47,8 @@ class Path(Record):
     renews: Integers
     guard: Integers
     jump: Integers
+    #: Whether a jump happens at a given instant: then states behind it are found anew, too.
+    timed: Integers
     #: What impulses behind jumps, which close the constraints again, change velocities by.
     impulses: Matrix
     #: Changes of the instants at the ends of pieces, direction by direction; their weights, criterion by criterion.
@@ -179,6 +182,15 @@ def _push_jump(path: Path, i: int) -> int:
     return status
 
 
+@jit
+def _jump(path: Path, i: int) -> int:
+    """The state behind the jump of piece i, from that before it."""
+    leg, f = path.leg, Transition.at(path.jump[i])
+    args = f.value.args
+    args[0], args[1], args[3] = at(leg.t[leg.last :]), at(leg.x[leg.last]), at(leg.x[leg.last + 1])
+    return call(f.value.function, args)
+
+
 @kernel
 def forwards(address: int) -> int:
     """Values of all integrals and instants of a run, and their changes in all directions."""
@@ -189,6 +201,10 @@ def forwards(address: int) -> int:
         status = walk_forwards(leg)
         if status != 0:
             return status
+        if leg.anew == 1 and path.timed[i] == 1:
+            status = _jump(path, i)
+            if status != 0:
+                return status
         directions = leg.groups * leg.field.lanes
         for d in range(directions):
             path.dtimes[i][d] = 0.0

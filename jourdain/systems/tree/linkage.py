@@ -15,7 +15,7 @@ from ...solvers.native_function import address
 from ...solvers.sensitivity import constrained, constrained_second
 from ...solvers.sensitivity.constrained_second import BentLinkage
 from ...solvers.sensitivity.field import Field, Map, map_of
-from ...symbolic.expr import Expr
+from ...symbolic.expr import ZERO, Expr
 from ...symbolic.graph import substitute
 from ..sensitivity import Derived, derived
 from .projected import NativeSystem
@@ -25,18 +25,22 @@ class Linked:
     """Equations (r, e, q̇, ż) and constraints (h, w) of a model with their derivatives, on the native functions of a run."""
 
     def __init__(
-        self, eq: Equations, signals: Mapping[Expr, Expr], values: np.ndarray, symbols: Sequence[Expr], beside: Sequence[Expr] = ()
+        self, eq: Equations, signals: Mapping[Expr, Expr], values: np.ndarray, symbols: Sequence[Expr], beside: Sequence[Expr] = (),
+        arrays: Mapping[str, Sequence[Expr]] | None = None, held: Sequence[int] = (), active: Sequence[str] = ("t", "x"),
     ) -> None:  # fmt: skip
-        """``beside`` are expressions whose constants are shared, too."""
-        self.eq, lam = eq, multiplier_symbols(eq)
+        """``beside`` are expressions whose constants are shared, too; ``held`` the places among the inputs of what stands behind the states in ``arrays``;
+        motion is differentiated by the ``active`` of these."""
+        self.eq, lam, self.held = eq, multiplier_symbols(eq), np.array(held, dtype=np.int64)
         terms = implicit_terms(eq, lam)
-        outputs = substitute([*terms["r"], *terms["g"], *eq.position_rates, *terms["f"]], signals)
+        outputs = substitute([*terms["r"], *terms["g"], *eq.position_rates, *terms["f"]], signals) + [ZERO] * len(self.held)
         closure = substitute([*terms["h"], *terms["w"]], signals)
-        arrays = {"t": (eq.t,), "x": (*eq.q, *eq.v, *eq.z), "u": eq.u}
+        arrays = {"t": (eq.t,), "x": (*eq.q, *eq.v, *eq.z), "u": eq.u} if arrays is None else arrays
         moving = {**arrays, "a": eq.a, "lam": lam}
+        #: Inputs by which motion is differentiated.
+        self.inputs = len(eq.u) if "u" in active else 0
         both = derived("linkage", moving, [*outputs, *closure, *substitute(list(beside), signals)], ("t", "x"), eq.p, values, symbols)
         shared = both.linear.constants
-        self.motion = derived("motion", moving, outputs, ("t", "x"), eq.p, values, symbols, shared)
+        self.motion = derived("motion", moving, outputs, active, eq.p, values, symbols, shared)
         self.closure = derived("closure", arrays, closure, ("t", "x"), eq.p, values, symbols, shared)
         #: The equations by accelerations and multipliers, too: of these only the bend is used.
         self.whole = derived("whole_motion", moving, outputs, ("t", "x", "a", "lam"), eq.p, values, symbols, shared)
@@ -50,17 +54,18 @@ class Linked:
         """Gives the rate of a run its derivatives, its multipliers and its projection."""
         system, kept = native.whole_matrices()
         plan = system.elimination.plan
-        n, m, nq, nz, nc = plan.nv, plan.m, plan.nq, plan.nz, self.motion.nc
-        size = 1 + nq + n + nz
+        n, m, nq, nz, nc = plan.nv, plan.m, plan.nq, plan.nz + len(self.held), self.motion.nc
+        size = 1 + nq + n + nz + self.inputs
         rows = {
             "a": n, "lam": m, "mu": n, "nu": m, "right": n, "J": m * n, "g": m, "lu": m * n, "gram": m * m, "small": m, "bar": size, "cbar": nc,
             "row": n + m + size, "struck": n, "y": n + 2 * m + nq + nz, "change": size,
         }  # fmt: skip
         made = {name: np.zeros(max(1, count)) for name, count in rows.items()}
         order = {"rows": np.zeros(max(1, m), dtype=np.int64), "columns": np.zeros(max(1, n), dtype=np.int64)}
+        order["places"] = self.held if len(self.held) else np.zeros(1, dtype=np.int64)
         maps = {f"{f}_{w}": map_of(None, 8) for f in ("motion", "closure") for w in ("push", "pull")}
         self.record = constrained.Linkage(
-            system=system, nc=nc, lanes=1, known=field.known, impulse=field.impulse, dlam=address(field.dlam), lambar=address(field.lambar), **made, **order, **maps,
+            system=system, nc=nc, nz=nz, held=len(self.held), inputs=native.u, lanes=1, known=field.known, impulse=field.impulse, dlam=address(field.dlam), lambar=address(field.lambar), **made, **order, **maps,
         )  # fmt: skip
         self.native, self.field, self.u = native, field, u
         #: What the records refer to; that of an earlier run is let go of.

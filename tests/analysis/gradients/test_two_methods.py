@@ -296,17 +296,3 @@ def test_what_is_not_carried_is_refused_by_name(change: dict[str, Any], told: st
     with pytest.raises(NotCarried, match=told):
         run.gradient({"x": cr.final("crank.angle")}, ["crank"])
     assert np.isfinite(run.evaluate({"x": cr.final("crank.angle")})["x"])
-
-
-def test_memories_elsewhere_are_refused_by_name() -> None:
-    m, z, mean, swing = remembering()
-    m.update(mean, mean)
-    m.update(swing, swing)
-    run = jd.Analysis(m.compile(formulation="cartesian"), "simulate", {"z.displacement": 0.3}, t=0.8)
-    with pytest.raises(NotCarried, match="memory 'mean' in cartesian"):
-        run.gradient(REMEMBERED, ["k"], method="adjoint")
-    loop = library.four_bar()
-    loop.force(loop.joints["crank"], loop.memory("held", 1.0, update=lambda x: x), name="push")
-    closed = jd.Analysis(loop.compile(), "simulate", {"crank.angle": 0.5}, t=0.1)
-    with pytest.raises(NotCarried, match="memory 'held' of a model with loops"):
-        closed.gradient({"x": cr.final("crank.angle")}, ["crank"])
