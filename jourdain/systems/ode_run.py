@@ -20,6 +20,7 @@ from .state import State, split_state
 
 if TYPE_CHECKING:
     from ..solvers.ode.trajectory import Trajectory
+    from ..symbolic.expr import Expr
     from .stepper import OdeEngine
     from .tree.projected import NativeSystem
 
@@ -49,6 +50,8 @@ class OdeRun(Run):
     renews: ClassVar[bool] = False
     #: Whether states of the model are found by continuation, so that an open run notes the points it passes.
     follows: ClassVar[bool] = False
+    #: Expressions at whose zeros steps end, each perhaps with the direction in which it crosses.
+    watch: tuple[Expr | tuple[Expr, int], ...] = ()
 
     def native_side(self) -> NativeSystem:
         """The native functions of the run, with its inputs."""
@@ -207,8 +210,15 @@ class OdeRun(Run):
         return {name: self.native.finding(f) for name, f in self.native.derivatives().items()}
 
     def events(self) -> list[Event]:
-        """The model's events as the methods take them."""
-        return self.native.events()
+        """The model's events as the methods take them, and zeros of what is watched."""
+        found = self.native.events()
+        return [*found, *self.native.watching(self.watch)] if self.watch else found
+
+    def watched(self, trajectory: Trajectory) -> dict[str, Any]:
+        """When watched expressions were zero, each with its number, to be told of a run."""
+        if not self.watch:
+            return {}
+        return {"watched": [(e.t, int(e.name.removeprefix("watch "))) for e in trajectory.events if e.name.startswith("watch ")]}
 
     def acting_events(self) -> list[Event]:
         """The model's events, memories set by their jumps included."""

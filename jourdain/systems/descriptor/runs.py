@@ -15,6 +15,7 @@ from ...solvers import AUGMENTED_LAGRANGIAN
 from ...solvers.native_function import NativeFunction
 from ...solvers.ode.events import Event, EventRecord, Switch
 from ...solvers.ode.trajectory import Trajectory
+from ...symbolic.expr import Expr
 from ..ode_run import ModelJumps, OdeRun
 from ..run import Outcome, Run, Settings, among_steps
 from ..state import State, split_state
@@ -44,8 +45,10 @@ class DescriptorRun(OdeRun):
     def __init__(
         self, system: DescriptorSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
         stabilisation: str = "projection", alpha: float | None = None, beta: float | None = None, reduction: str | None = None,
+        watch: Sequence[Expr | tuple[Expr, int]] = (),
     ) -> None:  # fmt: skip
         super().__init__(system, start, span, inputs, settings)
+        self.watch = tuple(watch)
         if stabilisation not in STABILISATIONS:
             raise InputError(f"stabilisation '{stabilisation}' is unknown; use one of {', '.join(STABILISATIONS)}")
         if stabilisation != "baumgarte" and not (alpha is None and beta is None):
@@ -92,8 +95,9 @@ class DescriptorRun(OdeRun):
         return {"t", *m.states, *m.inputs} | (set(m.outputs) if self.stabilisation == "projection" else set())
 
     def events(self) -> list[Event]:
-        """The model's events; jumps are those of the model's state."""
-        return ModelJumps(self, self._back).events(self.native.events(jumps=False))
+        """The model's events, whose jumps are those of the model's state, and zeros of what is watched."""
+        found = ModelJumps(self, self._back).events(self.native.events(jumps=False))
+        return [*found, *self.native.watching(self.watch)] if self.watch else found
 
     @cached_property
     def _onto_loops(self) -> NativeFunction | None:
@@ -146,7 +150,7 @@ class DescriptorRun(OdeRun):
         kept = trajectory.t if times is None else _covered(np.asarray(times, dtype=float), trajectory)
         own = trajectory.x if times is None else trajectory.at(kept)
         found = super().outcome(trajectory)
-        about = {"stabilisation": self.stabilisation, "reduction": self.reduction}
+        about = {"stabilisation": self.stabilisation, "reduction": self.reduction, **self.watched(trajectory)}
         return replace(found, t=kept, channels=lambda: self.system.own.channels(own), about=about)
 
     def rows(self, trajectory: Trajectory) -> Callable[[], np.ndarray]:
@@ -198,7 +202,7 @@ class DescriptorAlphaRun(AlphaMarch, DescriptorRun):
 
     def outcome(self, trajectory: Trajectory) -> Outcome:
         """It solves for the multipliers itself and uses no reduction."""
-        return replace(super().outcome(trajectory), about={})
+        return replace(super().outcome(trajectory), about=self.watched(trajectory))
 
 
 def _covered(times: np.ndarray, trajectory: Trajectory) -> np.ndarray:

@@ -45,11 +45,6 @@ class ProjectedRun(OdeRun):
         super().__init__(system, start, span, inputs, settings)
         self.watch = tuple(watch)
 
-    def events(self) -> list[Event]:
-        """The model's events, and zeros of what is watched."""
-        found = super().events()
-        return [*found, *self.native.watching(self.watch)] if self.watch else found
-
     def native_side(self) -> NativeSystem:
         """The native functions; those of an ended run are used again where inputs stay as they are."""
         u = self.inputs.initial
@@ -69,8 +64,7 @@ class ProjectedRun(OdeRun):
         """The native functions are kept for the next run."""
         found = super().outcome(trajectory)
         if self.watch:
-            happened = [(e.t, int(e.name.removeprefix("watch "))) for e in trajectory.events if e.name.startswith("watch ")]
-            found = replace(found, about={**found.about, "watched": happened})
+            found = replace(found, about={**found.about, **self.watched(trajectory)})
         if self.inputs.repeat and trajectory.status != "failed":
             self.native.release()
         return found
