@@ -26,6 +26,7 @@ from .design.together import Together
 from .workers import Failed, Workers, crew_for, results
 
 if TYPE_CHECKING:
+    from ..view.server import Server
     from .design.front import Front
     from .design.indices import Indices
     from .planned import Analysis
@@ -91,7 +92,8 @@ class Problem:
         #: Sizes of constraints, by which they are scaled: of their bounds, or of their values at the start where these are zero.
         self.sizes = {n: max(abs(b) for b in (c.lower, c.upper, 0.0) if np.isfinite(b)) for n, c in self.subject_to.items()}
         #: How the present study goes, and the live page of the last one that was watched (``problem.page.close()`` ends it).
-        self.progress, self.page = Progress(self, "problem"), None
+        self.progress = Progress(self, "problem")
+        self.page: Server | None = None
         self.space = self._fresh()
 
     def _fresh(self, store: StoreLike = None) -> Space:

@@ -153,7 +153,7 @@ class Linked(Studied):
             slopes[name][columns] = evaluate(slopes_of(self.laws[name], [s for s in own if s is not None]), known)
         matrix = g.matrix[:, : len(wrt)] + sum(np.outer(g.matrix[:, k], slopes[n]) for k, n in enumerate(used, len(wrt)))
         rows = dict(zip(others, matrix, strict=True)) | {n: slopes[v] for n, v in mine.items()}
-        found = g.values | {n: design[v] for n, v in mine.items()}
+        found = {**g.values, **{n: design[v] for n, v in mine.items()}}
         return replace(
             g, criteria=dict(criteria), values={n: found[n] for n in criteria}, matrix=np.array([rows[n] for n in criteria]),
             variables={n: x for n, x in g.variables.items() if n in wrt},
