@@ -190,7 +190,11 @@ class Analysis:
         own: System | None = getattr(self._own, "system", None)
         if own is None:
             own = self._own.system = self.system.copy()
+        base, kept = _vector(self.system), self._own.__dict__.get("changed")
+        if kept is not None and base is not None and kept[0] is base and kept[1] == changes and kept[2] is _vector(own):
+            return own  # what was read of it, and what is compiled, has these values already
         own.set_parameters(**self.system.parameters | changes)
+        self._own.changed = base, changes, _vector(own)
         return own
 
     def _started(self, system: System, initial: Mapping[str, float]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -247,6 +251,11 @@ class Analysis:
 def _brief(x: Any) -> str:
     text = repr(x)
     return text if len(text) < 60 else f"{type(x).__name__}(…)"
+
+
+def _vector(system: System) -> Any:
+    """The present values of parameters: another array with each change; None where a system has none."""
+    return getattr(system.reference, "parameter_vector", None)
 
 
 def _with_values(state: State, values: Mapping[str, float]) -> State:

@@ -47,7 +47,7 @@ def solution_of(
     way it was computed.  ``read_inputs`` reads the inputs now, because a Python function gives them that may answer otherwise later.
     ``instead`` are the channels of a run whose states turn out to have no joint coordinates, ``driven`` tells what drives supplied where the run knows it.
     """
-    table = StateTable(system, t, rows, inputs_at)
+    table = StateTable(system, t, rows, inputs_at, between)
     if read_inputs:
         _ = table.inputs
     then = table.then
@@ -112,8 +112,10 @@ class Then:
 class StateTable:
     """Times, states and inputs of a solution; states that are a function are found when first read."""
 
-    def __init__(self, system: System, t: np.ndarray, rows: Rows, inputs_at: InputsAt | None = None) -> None:
-        self.system, self.t, self._given, self.then = system, t, rows, Then(system)
+    def __init__(
+        self, system: System, t: np.ndarray, rows: Rows, inputs_at: InputsAt | None = None, between: Between | None = None
+    ) -> None:  # fmt: skip
+        self.system, self.t, self._given, self.between, self.then = system, t, rows, between, Then(system)
         self.inputs_at: InputsAt = inputs_at or (lambda times, rows: np.tile(system.input_values(), (len(times), 1)))
 
     @cached_property
@@ -121,6 +123,19 @@ class StateTable:
         """States (q, v, z)."""
         s, found = self.system, self.then(self._given)() if callable(self._given) else self._given
         return found[:, : s.nq + s.nv + s.nz]
+
+    def sampled(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """States and inputs at any times, behind what jumps there, from the interpolant of the method; parameters are those of the run (:attr:`then`)."""
+        assert self.between is not None
+        s, order = self.system, np.argsort(times, kind="stable")
+        x, u, rising = np.empty((len(times), s.nq + s.nv + s.nz)), np.empty((len(times), s.nu)), times[order]
+        found = self.between(rising)[:, : x.shape[1]]
+        if s.configuration.quaternions:
+            found[:, : s.nq] = s.configuration.normalise(found[:, : s.nq])
+        x[order] = found
+        if s.nu:
+            u[order] = self.inputs_at(rising, found)
+        return x, u
 
     @cached_property
     def inputs(self) -> np.ndarray:

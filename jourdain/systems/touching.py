@@ -20,6 +20,7 @@ from ..solvers.adapter import with_inputs
 from ..solvers.collision.records import Contact as Found
 from ..solvers.native_function import NativeFunction, address
 from ..solvers.penalty import before as by
+from ..solvers.penalty.gaps import PairGap, pair_gap, touching_rows
 from ..solvers.penalty.touch import GIVEN, NO_ROOM, NO_SLOTS, PASSED, READ, WRENCH, Law, Touch, renew, touch_rows
 from ..symbolic.graph import evaluate
 from .contact_pairs import Pairs, pairs_of, placed_shapes, shape_numbers
@@ -39,6 +40,8 @@ BOOKS = (
 SLOPE = 1e-3
 #: Gaps up to this part of the smallest shape are looked at to know how fast bodies come.
 NEAR = 0.1
+#: Pairs whose gaps are watched, at most.
+MOST_PAIRS = 64
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,19 @@ class Among:
     nodes: tuple[str, ...]
     pairs: Pairs
     apart: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class PairOfShapes:
+    """Two shapes of the scene by number, whose gap can be watched."""
+
+    a: int
+    b: int
+
+    @property
+    def id(self) -> tuple[str, int, int]:
+        """What it is known by."""
+        return "pair", self.a, self.b
 
 
 class Touching:
@@ -197,6 +213,18 @@ class Touching:
 
         return {name: with_forces(name, f) for name, f in found.items()}
 
+    def gap(self, pair: PairOfShapes) -> NativeFunction:
+        """The gap of a pair of shapes."""
+        args = PairGap(touch=self.record, shape_a=pair.a, shape_b=pair.b, near=self.record.near)
+        return NativeFunction.of(pair_gap.address, args, self)
+
+    def pairs_that_touch(self, t: np.ndarray, x: np.ndarray) -> dict[PairOfShapes, np.ndarray]:
+        """Which pairs touch, and at which states in rows."""
+        pairs, found = np.zeros(MOST_PAIRS, np.int64), np.zeros((len(t), MOST_PAIRS), np.int64)
+        known = touching_rows(self.record, np.ascontiguousarray(t), np.ascontiguousarray(x), pairs, found)
+        shapes = self.record.shapes
+        return {PairOfShapes(int(p) // shapes, int(p) % shapes): found[:, j] > 0 for j, p in enumerate(pairs[: max(0, known)])}
+
     def renewal(self, f: NativeFunction, memories: int) -> NativeFunction:
         """New memories after a step, the slots of contacts among them."""
         args = by.Before(touch=self.record, function=f.address, args=by.copied(f), memories=memories)
@@ -305,4 +333,4 @@ def touching_channels(system: TreeSystem, t: np.ndarray, x: np.ndarray, u: np.nd
     return found
 
 
-__all__ = ["Among", "Touching", "find_forces", "renewed_memories", "touching_at", "touching_channels", "wrench_slopes"]
+__all__ = ["Among", "PairOfShapes", "Touching", "find_forces", "renewed_memories", "touching_at", "touching_channels", "wrench_slopes"]

@@ -26,7 +26,7 @@ class Constrained(Differentiable):
         own = [e for e in symbols if e.id in known]
         rates = [] if eq.rows else [*state_rates(eq), *([ZERO] * len(self.held))]
         self.linked = Linked(
-            eq, self.inputs.signals, self.system.parameter_vector, own, [*rates, *self._expressions_beside()], self.arrays, self._held_places, self.active
+            eq, self.inputs.signals, self.system.parameter_vector, own, [*rates, *self._expressions_beside()], self.arrays, self.held_places, self.active
         )  # fmt: skip
         self.laws: list[Expr] = self.linked.motion.linear.outputs
         self._derive(rates, symbols, self.linked.motion.linear.constants)

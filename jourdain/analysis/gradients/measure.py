@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,10 +69,14 @@ class Motion:
 
     def read(self, name: str, times: np.ndarray) -> np.ndarray:
         """The expression of a criterion at times."""
-        reader = self.expressions.reader((name,))
+        return self.read_all((name,), times)[:, 0]
+
+    def read_all(self, names: tuple[str, ...], times: np.ndarray) -> np.ndarray:
+        """Expressions of criteria side by side at times."""
+        reader = self.expressions.reader(names)
         sample = self.solution.at(times)
         both = sample.columns([*self._states, *self.expressions.system.model.inputs])
-        return reader(times, both[:, : len(self._states)], both[:, len(self._states) :])[:, 0]
+        return reader(times, both[:, : len(self._states)], both[:, len(self._states) :])
 
     def integral(self, name: str, of: Callable[[np.ndarray], np.ndarray] = lambda f: f) -> float:
         """∫ F dt over all steps."""
@@ -83,30 +86,65 @@ class Motion:
         return float(np.sum(half[:, None] * weights * of(self.read(name, times.ravel())).reshape(times.shape)))
 
     def extremum(self, name: str, sign: float) -> tuple[float, float]:
-        """When the expression is largest (sign 1) or smallest (−1), and its value: near the best of the steps' ends, then ever closer."""
-        table = getattr(self.solution.frame_provider, "table", None)
-        with nullcontext() if table is None else table.then.held():
-            return self._extremum(name, sign)
+        """When the expression is largest (sign 1) or smallest (−1), and its value."""
+        t, values = self.extrema((name,), np.array([sign]))
+        return float(t[0]), float(values[0])
 
-    def _extremum(self, name: str, sign: float) -> tuple[float, float]:
-        ends = np.append(self.begin, self.end[-1])
-        values = sign * self.read(name, ends)
+    def extrema(self, names: tuple[str, ...], signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """When expressions are largest (sign 1) or smallest (−1), and their values, all of them sought at once: near the best of the steps' ends, then ever closer."""
+        table = getattr(self.solution.frame_provider, "table", None)
+        if table is None:
+            return self._sought(names, signs, self.read_all)
+        with table.then.held():
+            if table.between is None or not self._fast:
+                return self._sought(names, signs, self.read_all)
+            reader = self.expressions.reader(names)
+            return self._sought(names, signs, lambda _, times: reader(times, *table.sampled(times)))
+
+    @property
+    def _fast(self) -> bool:
+        """Whether states between steps are read without their channels: the table has all names that expressions speak of, in their order."""
+        return self.expressions.system.reference is self.solution.frame_provider.table.system.reference
+
+    def _sought(
+        self, names: tuple[str, ...], signs: np.ndarray, read: Callable[[tuple[str, ...], np.ndarray], np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        ends, each = np.append(self.begin, self.end[-1]), np.arange(len(names))
+        values = signs * read(names, ends)
+        near = np.array([self._windows(ends, column) for column in values.T])  # criteria × windows × instants
+        best = near.reshape(len(names), -1)
+        found = self._own(read(names, best.ravel()), signs)
+        k = np.argmax(found, axis=1)
+        window, place = np.divmod(k, near.shape[2])
+        times, last = near[each, window], near.shape[2] - 1
+        low, high = times[each, np.maximum(place - 1, 0)], times[each, np.minimum(place + 1, last)]
+        short = 1e-9 * (self.span[1] - self.span[0])
+        part = np.linspace(0.0, 1.0, CLOSER)
+        for _ in range(30):
+            times = low[:, None] + part * (high - low)[:, None]
+            found = self._own(read(names, times.ravel()), signs)
+            k = np.argmax(found, axis=1)
+            low, high = times[each, np.maximum(k - 1, 0)], times[each, np.minimum(k + 1, CLOSER - 1)]
+            if (high - low < short).all():
+                break
+        return times[each, k], signs * found[each, k]
+
+    @staticmethod
+    def _own(values: np.ndarray, signs: np.ndarray) -> np.ndarray:
+        """Of all expressions at all instants those of each at its own (criteria × instants)."""
+        count = len(signs)
+        own = values.reshape(count, -1, count)
+        return signs[:, None] * own[np.arange(count), :, np.arange(count)]
+
+    @staticmethod
+    def _windows(ends: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Instants around the highest peaks of the steps' ends, always as many."""
         padded = np.concatenate([[-np.inf], values, [-np.inf]])
         peaks = np.flatnonzero((values >= padded[:-2]) & (values >= padded[2:]))
         best = peaks[np.argsort(-values[peaks], kind="stable")[:CANDIDATES]]
-        near = [np.linspace(ends[max(k - 1, 0)], ends[min(k + 1, len(ends) - 1)], 2 * PROBES + 1) for k in best]
-        found = sign * self.read(name, np.concatenate(near)).reshape(len(near), -1)
-        row, k = divmod(int(np.argmax(found)), found.shape[1])
-        times = near[row]
-        low, high = times[max(k - 1, 0)], times[min(k + 1, len(times) - 1)]
-        for _ in range(30):
-            times = np.linspace(low, high, CLOSER)
-            found = sign * self.read(name, times)
-            k = int(np.argmax(found))
-            low, high = times[max(k - 1, 0)], times[min(k + 1, CLOSER - 1)]
-            if high - low < 1e-9 * (self.span[1] - self.span[0]):
-                break
-        return float(times[k]), sign * float(found[k])
+        best = np.resize(best, CANDIDATES)
+        low, high = ends[np.maximum(best - 1, 0)], ends[np.minimum(best + 1, len(ends) - 1)]
+        return np.asarray(np.linspace(low, high, 2 * PROBES + 1, axis=1))
 
     def at_corner(self, t: float) -> float:
         """An instant, or that of an event or switch next to it: an extremum there is a corner, which moves with the event."""

@@ -131,6 +131,11 @@ def _powered(e: Expr, c: Criterion) -> Expr:
 
 def locate(found: Primitives, motion: Any) -> None:
     """Gives every value the instants at which it is read; ``motion`` is a :class:`.Motion`, or only has its ``span`` where no extremum is sought."""
+    sought = [i for i in found.items if i.value >= 0 and i.criterion.kind in ("largest", "smallest")]
+    if sought:
+        signs = np.array([1.0 if i.criterion.kind == "largest" else -1.0 for i in sought])
+        for item, t in zip(sought, motion.extrema(tuple(i.name for i in sought), signs)[0].tolist(), strict=True):
+            item.times = np.array([motion.at_corner(t)])
     for item in found.items:
         c = item.criterion
         if item.value < 0:
@@ -143,8 +148,6 @@ def locate(found: Primitives, motion: Any) -> None:
             item.times = c.options["times"]
         elif c.kind in SAMPLED:
             item.times = sampled.instants(item.name, c, *motion.span)
-        else:
-            item.times = np.array([motion.at_corner(motion.extremum(item.name, 1.0 if c.kind == "largest" else -1.0)[0])])
         low, high = motion.span
         if item.times.min() < low or item.times.max() > high:
             raise InputError(f"criterion '{item.name}' ({c}): the run goes from {low:g} to {high:g} s")

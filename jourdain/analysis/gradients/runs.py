@@ -140,7 +140,7 @@ class Differentiable:
         if not self.held:
             return f
         first = self.record.n - len(self.held)
-        places = np.array(self._held_places, dtype=np.int64)
+        places = np.array(self.held_places, dtype=np.int64)
         of = Holding(function=f.address, args=copied(f), u=self.native.u, places=places, first=first, rates=int(rates))
         return NativeFunction.of(with_held.address, of, f, self.native)
 
@@ -178,11 +178,12 @@ class Differentiable:
         """Rows of states without memories, and rows of inputs with them."""
         u = np.tile(self.u[: len(self.eq.u)], (len(x), 1))
         n = x.shape[1] - len(self.held)
-        u[:, self._held_places] = x[:, n:]
+        u[:, self.held_places] = x[:, n:]
         return np.ascontiguousarray(x[:, :n]), u
 
-    @property
-    def _held_places(self) -> list[int]:
+    @cached_property
+    def held_places(self) -> list[int]:
+        """Where held states stand among the inputs."""
         return [self.eq.u.index(s) for s in self.held]
 
     def first(self) -> np.ndarray:
@@ -198,7 +199,7 @@ class Differentiable:
 
     def _unsampled(self) -> np.ndarray:
         """The state at the start with memories and with sampled inputs before their laws act."""
-        return np.concatenate([self.start.x, self.inputs.initial[self._held_places]]) if self.held else self.start.x
+        return np.concatenate([self.start.x, self.inputs.initial[self.held_places]]) if self.held else self.start.x
 
     # -- sampled laws ---------------------------------------------------------------------------------------------
 

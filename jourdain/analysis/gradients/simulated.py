@@ -22,8 +22,9 @@ from ...results.solution import Solution
 from ...solvers.sensitivity.implicit import NOT_FOUND
 from ...solvers.sensitivity.path import AT_REST, Path, backwards, forwards
 from ...solvers.sensitivity.touched import NO_ROOM, NO_SLOPE
-from ...symbolic.expr import brief
+from ...symbolic.expr import Expr, brief
 from ...systems.run import SimulationError
+from ...systems.touching import PairOfShapes
 from .blocks import Blocks, run_within
 from .measure import Motion
 from .prepared import compiled_for
@@ -88,6 +89,7 @@ class Simulated:
         self._rows_of(self.solution)
         if self.wrt:
             self._locate_switches(plan, values, to_bends)
+            self._look_at_contacts()
         self.motion = Motion(self.solution, self.code.expressions)
         locate(self.primitives, self.motion)
         self._read_steps()
@@ -152,9 +154,16 @@ class Simulated:
             rows = np.column_stack(
                 [np.asarray(solution[n], dtype=float) for n in (*s.coordinate_names, *s.velocity_names, *s.model.states)]
             )
-        self.x = np.column_stack([rows, *(np.asarray(solution[x.name], dtype=float) for x in self.run.held)])
+        self.x = np.column_stack([rows, self._held_of(solution)]) if self.run.held else np.array(rows, dtype=float)
         if self.run.inputs.controllers:
             self._between_samples()
+
+    def _held_of(self, solution: Solution) -> np.ndarray:
+        """Memories and sampled inputs of all steps."""
+        table = getattr(solution.frame_provider, "table", None)
+        if table is not None and len(table.t) == len(solution.t):
+            return np.asarray(table.inputs)[:, self.run.held_places]
+        return np.column_stack([np.asarray(solution[x.name], dtype=float) for x in self.run.held])
 
     def _between_samples(self) -> None:
         """Sampled inputs in rows at whose instants a piece begins: those of the rest of the piece; the first row is the first of a piece."""
@@ -170,21 +179,21 @@ class Simulated:
     def _locate_switches(self, plan: Analysis, values: Mapping[str, float], to_bends: bool) -> None:
         """Runs again with steps that end on surfaces where laws jump or bend, until there is none left inside a step."""
         surfaces = self.code.surfaces
-        watched: list[int] = []
-        bends: set[int] = set()
+        watched: list[int | PairOfShapes] = []
+        bends: set[int | PairOfShapes] = set()
         for _ in range(4):
             jumps, bent = surfaces.crossed(self.t, self.x)
-            new = [j for j in (*jumps, *(bent if to_bends else ())) if j not in watched]
+            pairs = self._met()
+            new = [j for j in (*jumps, *((*bent, *pairs) if to_bends else ())) if j not in watched]
             if not new:
                 break
             watched += new
-            bends = (bends | set(bent)) - set(jumps)
-            items = [surfaces.items[j] for j in watched]
-            surface = brief(items[-1])
+            bends = (bends | {*bent, *pairs}) - {*jumps}
+            items = [surfaces.items[j] if isinstance(j, int) else j for j in watched]
+            surface = brief(items[-1]) if isinstance(items[-1], Expr) else "the gap of two shapes"
+            directions = [surfaces.directions.get(j, 0) if isinstance(j, int) else 0 for j in watched]
             try:
-                found = plan.keeping_steps(watch=[(e, surfaces.directions.get(j, 0)) for j, e in zip(watched, items, strict=True)]).run(
-                    values
-                )
+                found = plan.keeping_steps(watch=[*zip(items, directions, strict=True)]).run(values)
             except (SimulationError, InputError) as error:
                 if bends.issuperset(watched):
                     told = f"a law bends where {surface} is zero, and steps cannot end there ({error}): slopes of the step over it may be wrong by per cents"
@@ -199,6 +208,28 @@ class Simulated:
             self.run.watched = {f"switch {k}": e for k, e in enumerate(items)}
             self.run.bends = {f"switch {k}" for k, j in enumerate(watched) if j in bends}
             self._rows_of(found)
+
+    def _met(self) -> list[PairOfShapes]:
+        """Pairs of shapes that meet or part within steps."""
+        touching = self.run.native.touching
+        if touching is None:
+            return []
+        inside, n = np.diff(self.t) > 0, self.x.shape[1] - len(self.run.held)
+        found = touching.pairs_that_touch(self.t, np.ascontiguousarray(self.x[:, :n]))
+        ended = {float(t) for t, _ in self.solution.metadata.get("watched", ())}
+        at_end = np.array([float(t) in ended for t in self.t])
+        free = inside & ~at_end[1:] & ~at_end[:-1]
+        return [pair for pair, touches in found.items() if (np.diff(touches.astype(int)) != 0)[free].any()]
+
+    def _look_at_contacts(self) -> None:
+        """Tells of contacts whose forces jump where bodies meet: the instant of that has no part in the derivatives."""
+        for name in self.run.touched.jumping() if self.run.touched is not None else ():
+            told = (
+                f"the force of contact '{name}' jumps where bodies meet and part, and what moving these instants does is not in the derivatives; use a law whose damping "
+                "grows with the depth (jd.contact.hunt_crossley)"
+            )
+            self.notes.append(told)
+            warnings.warn(f"gradient of '{self.system.model.name}': {told}", GradientWarning, stacklevel=5)
 
     def _at_instants(self) -> dict[float, list[str]]:
         """What happened when: events of the model, those that make something jump first, and then switches."""

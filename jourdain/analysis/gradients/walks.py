@@ -117,7 +117,7 @@ class Walks:
         self.pieces, self.points, self.symbols = pieces, points, symbols
         n = len(pieces)
         self.first, self.last = np.array([p.first for p in pieces]), np.array([p.last for p in pieces])
-        self.margin, self.renews = np.zeros(n), np.zeros(n, np.int64)
+        self.margin, self.nudge, self.renews = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
         self.guard, self.jump, self.timed = (np.zeros(n, np.int64) for _ in range(3))
         self.impulses = np.zeros((n, max(1, self.field.nv)))
         self._used = []
@@ -125,6 +125,7 @@ class Walks:
             self.renews[i], self.timed[i] = piece.event is None, piece.goes_on and self.run.timed(piece.event)
             if piece.event is not None and not self.run.timed(piece.event):
                 end, width = t[piece.last], t[piece.last] - t[piece.last - 1]
+                self.nudge[i + 1 : i + 2] = 0.0 if self.run.scheme.implicit else APPROACH
                 self.margin[i] = min(max(APPROACH * width, 8.0 * EPS * abs(end)), 0.5 * width)
         self._placed = False
 
@@ -136,7 +137,8 @@ class Walks:
         first, last = self.first, self.last
         if alone is not None:
             first, last = first - first[alone], last - first[alone]
-        path.first, path.last, path.points, path.margin, path.renews = first, last, points.first, self.margin, self.renews
+        path.first, path.last, path.points = first, last, points.first
+        path.margin, path.nudge, path.renews = self.margin, self.nudge, self.renews
         path.begin, path.end = (0, len(self.pieces)) if alone is None else (alone, alone + 1)
         leg.point_step, leg.point_kind, leg.point_t = points.step, points.kind, points.t
 

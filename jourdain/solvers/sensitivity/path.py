@@ -44,6 +44,7 @@ class Path(Record):
     last: Integers
     points: Integers
     margin: Floats
+    nudge: Floats
     renews: Integers
     guard: Integers
     jump: Integers
@@ -73,7 +74,7 @@ def _enter(path: Path, i: int) -> None:
     """Lets the leg be piece i."""
     leg = path.leg
     leg.first, leg.last, leg.point_first, leg.point_last = path.first[i], path.last[i], path.points[i], path.points[i + 1]
-    leg.margin, leg.renews = path.margin[i], path.renews[i]
+    leg.margin, leg.renews, leg.nudge = path.margin[i], path.renews[i], path.nudge[i]
 
 
 @jit
@@ -88,6 +89,7 @@ def _slopes(path: Path) -> int:
     leg, tip = path.leg, path.tip
     tip.first, tip.last, tip.margin, tip.renews, tip.groups = leg.last - 1, leg.last, leg.margin, leg.renews, 1
     tip.point_first, tip.point_last = 0, 0
+    tip.nudge = leg.nudge if leg.last - leg.first == 1 else 0.0
     if leg.point_last > leg.point_first and _at_end(leg, leg.point_last - 1):
         tip.point_last = 1
     for i in range(tip.field.n):

@@ -43,6 +43,8 @@ class Leg(Record):
     anew: int
     #: How long before its end (an event) the last step stops, as that of the run does so that no stage looks beyond the event.
     margin: float
+    #: By which part of the first step its first stage is looked at later: there it lies where a law bends or jumps, whose slopes are those behind it.
+    nudge: float
     #: Whether memories are renewed at the end of the last step, too; where an event is, that belongs to what the event does.
     renews: int
     # values at instants, those from ``point_first`` to ``point_last``; their steps count from that with which the leg begins
@@ -234,11 +236,22 @@ def _pull_value(leg: Leg, p: int, r: int, t: Any, x: Any, xbar: Any) -> Any:
 
 
 @jit
+def _nudge(leg: Leg, st: Stages, first: bool, h: float) -> None:
+    """Lets the first stage of the leg be differentiated a little behind its place."""
+    if not first or leg.nudge == 0.0:
+        return
+    st.t[0] += leg.nudge * h
+    for i in range(leg.field.n):
+        st.x[i] += leg.nudge * h * st.k[i]
+
+
+@jit
 def inner_step(leg: Leg, k: int, t: float) -> int:
     """A step from the beginning of step k to an instant inside it."""
     guess(leg, leg.inner, k)
     status = take_step(leg.field, leg.none, leg.scheme, leg.inner, leg.t[k], t, leg.x[k])
     leg.one[0] = t
+    _nudge(leg, leg.inner, k == leg.first, t - leg.t[k])
     if status == 0:
         status = _project(leg.field, leg.one, leg.inner.end)
     return status
@@ -343,6 +356,7 @@ def walk_forwards(leg: Leg) -> int:
         if status != 0:
             return status
         integrals(leg.integrands, scheme, st, h, leg.total)
+        _nudge(leg, st, first, h)
         if rest > 0.0:
             status = _tail(leg, tb - rest)
         if leg.anew == 1:
@@ -409,6 +423,7 @@ def walk_back(leg: Leg) -> int:
         if status != 0:
             return status
         integrals(leg.integrands, scheme, st, h, leg.total)
+        _nudge(leg, st, first, h)
         if rest > 0.0:
             status = _tail(leg, tb - rest)
         renews = field.held > 0 and (leg.renews == 1 or not last)
@@ -462,7 +477,7 @@ def new_leg(field: Field, scheme: Scheme, integrands: Readings, values: Readings
     n, lanes = field.n, field.lanes
     wide = {"drate": n, "back": n, "part": max(1, integrands.count), "begins": 1, "finishes": 1, "still": 1}
     return Leg(
-        field=field, scheme=scheme, integrands=integrands, values=values, none=none, anew=0, keeps=0, stages=stages_of(scheme, n, integrands.count, field.nc, lanes),
+        field=field, scheme=scheme, integrands=integrands, values=values, none=none, anew=0, keeps=0, nudge=0.0, stages=stages_of(scheme, n, integrands.count, field.nc, lanes),
         inner=stages_of(scheme, n, 0, field.nc, lanes), one=np.zeros(1), late=np.zeros(1), rate=np.zeros(n), ratebar=np.zeros(n),
         **{name: aligned(size * lanes) for name, size in wide.items()},
     )  # fmt: skip

@@ -343,10 +343,13 @@ class NativeSystem:
         return self._guards.cross_inside(segments)
 
     def watching(self, expressions: Sequence[Expr | tuple[Expr, int]]) -> list[Event]:
-        """Events that only end steps, where expressions of the model are zero; with a direction only where they rise (1) or fall (−1)."""
+        """Events that only end steps, where expressions of the model, or gaps of pairs of shapes, are zero; with a direction only where they rise (1) or fall (−1)."""
         eq, found = self.system.equations_of_motion, []
         for i, item in enumerate(expressions):
             e, direction = item if isinstance(item, tuple) else (item, 0)
+            if not isinstance(e, Expr) and self.touching is not None:
+                found.append(Event(self.touching.gap(e), direction, name=f"watch {i}"))
+                continue
             known = {s.id for s in (eq.t, *eq.q, *eq.v, *eq.a, *eq.z, *eq.u, *eq.p)}
             resolved = eq.resolve([e])
             strange = [s.name for s in free_symbols(resolved) if s.id not in known]

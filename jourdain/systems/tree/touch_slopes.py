@@ -12,7 +12,7 @@ from ...native.function import aligned
 from ...native.record import Table
 from ...solvers.collision.records import Contact as Found
 from ...solvers.native_function import address
-from ...solvers.penalty.touch import GIVEN, READ, WRENCH
+from ...solvers.penalty.touch import CURVATURE, DEPTH, GIVEN, NORMAL, RATE, READ, WRENCH
 from ...solvers.sensitivity import touched as by
 from ...solvers.sensitivity.field import Field, Map, map_of
 from ...symbolic.expr import Expr
@@ -82,6 +82,19 @@ class TouchSlopes:
             bar=np.zeros(1 + n + nu), cbar=np.zeros(max(1, nc)), back=np.zeros(1 + n),
             inner_push=map_of(None, 8), inner_pull=map_of(None, 8), motion_push=map_of(None, 8), motion_pull=map_of(None, 8),
         )  # fmt: skip
+
+    def jumping(self) -> list[str]:
+        """Contacts whose normal force jumps where bodies meet (Kelvin and Voigt's damping): it does not vanish with the depth."""
+        found = []
+        for name, law in self.laws.items():
+            read = np.zeros(READ)
+            read[RATE] = read[CURVATURE] = 1.0
+            forces = []
+            for read[DEPTH] in (1e-12, 1e-9):
+                forces.append(float(np.asarray(law.value(read))[NORMAL]))
+            if forces[0] > 0.5 * forces[1] > 0.0:
+                found.append(name)
+        return found
 
     def around(self, word: str) -> bool:
         """Whether contacts stand around the push or the pull of the rate."""

@@ -13,6 +13,7 @@ import pytest
 import jourdain as jd
 from jourdain import criteria as cr
 from jourdain import library
+from jourdain.analysis.gradients.simulated import GradientWarning
 
 Case = tuple[jd.Model, dict[str, float], dict[str, Any], list[str]]
 START = {"crank.angle": 0.5, "crank.angle_rate": 3.0}
@@ -119,7 +120,8 @@ def penalty_contacts() -> Case:
     m, start = _foot(
         lambda m: jd.contact.hunt_crossley(stiffness=m.parameter("K", 8e4), damping=m.parameter("loss", 0.4), friction=rub(m), rolling=0.01)
     )
-    return m, start, {"t": 0.12}, ["K", "loss", "mu", "m_hip", "c", "x.displacement_rate", "knee.angle"]
+    start["z.displacement"] = 0.3245  # in touch from the first step to the last, so that runs with the same steps see no bend
+    return m, start, {"t": 0.05}, ["K", "loss", "mu", "m_hip", "c", "x.displacement_rate", "knee.angle"]
 
 
 def rigid_contacts() -> Case:
@@ -175,7 +177,7 @@ def seen(m: jd.Model) -> dict[str, Any]:
         "end": cr.final(angle),
         "way": cr.integral(f"'{angle}_rate'^2"),
         "push": cr.integral(f"t*'{angle}_acc'"),
-        "mid": cr.at(0.07, angle),
+        "mid": cr.at(0.04, angle),
     }
 
 
@@ -231,8 +233,9 @@ def test_new_features_elsewhere(feature: str, way: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["forward", "adjoint"])
-def test_a_ball_on_a_spring(method: str) -> None:
-    """A ball falls onto a floor of stiffness K and leaves it: closed form of every phase, by K, its mass and its height."""
+@pytest.mark.parametrize("law", ["contact", "maximum"])
+def test_a_ball_on_a_spring(law: str, method: str) -> None:
+    """A ball falls onto a floor of stiffness K and leaves it: closed form of every phase, by K, its mass and its height; slopes at the very bends had been those before them."""
 
     def closed(K: float, mass: float, high: float, g: float = 9.81, T: float = 0.3) -> float:
         w, d = np.sqrt(K / mass), mass * g / K
@@ -243,17 +246,27 @@ def test_a_ball_on_a_spring(method: str) -> None:
 
     m = jd.Model("ball", gravity=(0, 0, -9.81))
     b = m.body("ball", mass=m.parameter("mass", 0.5))
-    m.prismatic("z", m.ground, b, axis="z")
-    b.add_collision(jd.sphere(0.1))
-    m.ground.add_collision(jd.plane())
-    m.contact("floor", b, m.ground, law=jd.contact.linear(stiffness=m.parameter("K", 2e4)))
+    z, K = m.prismatic("z", m.ground, b, axis="z"), m.parameter("K", 2e4)
+    if law == "contact":
+        b.add_collision(jd.sphere(0.1))
+        m.ground.add_collision(jd.plane())
+        m.contact("floor", b, m.ground, law=jd.contact.linear(stiffness=K))
+    else:
+        m.force(z, K * jd.maximum(0.1 - z.position, 0.0))
     run = jd.Analysis(m.compile(), "simulate", {"z.displacement": 0.15}, t=0.3, rtol=1e-10, atol=1e-12)
     g = run.gradient({"end": cr.final("z.displacement - 0.1")}, ["K", "mass", "z.displacement"], method=method)
     at = np.array([2e4, 0.5, 0.05])
     assert g.values["end"] == pytest.approx(closed(*at), rel=1e-6)
     for j in range(3):
         h = 1e-6 * at[j] * np.eye(3)[j]
-        assert g.matrix[0, j] == pytest.approx((closed(*(at + h)) - closed(*(at - h))) / (2 * h[j]), rel=2e-4), j
+        assert g.matrix[0, j] == pytest.approx((closed(*(at + h)) - closed(*(at - h))) / (2 * h[j]), rel=1e-6), j
+
+
+def test_a_force_that_jumps_at_touch_is_told() -> None:
+    m, start = _foot(lambda m: jd.contact.kelvin_voigt(stiffness=8e4, damping=m.parameter("D", 50.0)))
+    run = jd.Analysis(m.compile(), "simulate", start, t=0.05)
+    with pytest.warns(GradientWarning, match="force of contact 'floor' jumps where bodies meet"):
+        assert run.gradient({"x": cr.final("knee.angle")}, ["D"]).notes
 
 
 def test_what_contacts_do_not_carry_is_told() -> None:
