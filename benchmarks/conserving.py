@@ -64,7 +64,7 @@ def ours(n: int, closed: bool) -> Any:
 
 def run_ours(system: Any, steps: int, reduction: str = "bodies") -> tuple[float, np.ndarray, dict[str, float]]:
     """CPU time of the march (s), positions of the bodies at the end, energy drift, steps taken and iterations."""
-    from jourdain.elements.schemes import scheme
+    from jourdain.elements.discrete.schemes import scheme
     from jourdain.solvers.stepping import frame as ap
 
     run, _ = system.new_run(scheme("energy-momentum"), reduction, 0.0, END, END / steps, 1, 1e-12, 20)

@@ -97,7 +97,7 @@ SHAPES: dict[str, Callable[[int], Any]] = {
 
 def measured(shape: str, n: int, reduction: str, again: int = 2) -> dict[str, float]:
     """Times to build and to get ready (s), of a body in a step (µs), fill and non-zeros of a body, energy drift (J)."""
-    from jourdain.elements.schemes import scheme
+    from jourdain.elements.discrete.schemes import scheme
     from jourdain.solvers.stepping import frame as ap
 
     begun = time.process_time()
@@ -132,7 +132,7 @@ def exponent(rows: dict[int, dict[str, float]], of: str, per_body: bool = False)
 
 def memory(n: int) -> dict[str, float]:
     """Largest memory that Python and NumPy hold while a chain is built and made ready (MB), and of one body (kB)."""
-    from jourdain.elements.schemes import scheme
+    from jourdain.elements.discrete.schemes import scheme
 
     tracemalloc.start()
     chain(n, True).new_run(scheme("energy-momentum"), "bodies", 0.0, END, STEP, 1, 1e-12, 20)

@@ -205,7 +205,7 @@ def _fine(system: Any, start: Any, end: float) -> Any:
 
 def march(system: Any, end: float, step: float, reduction: str, iterations: int = 20) -> tuple[np.ndarray | None, dict[str, float]]:
     """Energy–momentum steps: final coordinates (None when it fails) and figures of the run."""
-    from jourdain.elements.schemes import scheme
+    from jourdain.elements.discrete.schemes import scheme
     from jourdain.solvers.stepping import frame as ap
 
     run, _ = system.new_run(scheme("energy-momentum"), reduction, 0.0, end, step, 1, 1e-12, iterations)

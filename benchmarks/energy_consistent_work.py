@@ -16,7 +16,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from jourdain.elements.schemes import scheme  # noqa: E402
+from jourdain.elements.discrete.schemes import scheme  # noqa: E402
 from jourdain.library import conserving, conserving_loops, manipulators  # noqa: E402
 from jourdain.systems.assembled.system import AssembledSystem  # noqa: E402
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.best_peers import BUILT, HERE, made
-from jourdain.solvers.ode.tableaus import DOP853
+from jourdain.solvers.ode.methods.tableaus import DOP853
 
 #: Ways to compile; the second computes sines side by side in vectors.
 WAYS = {"-O3": ["-O3", "-march=native"], "-Ofast": ["-Ofast", "-march=native", "-DSIDE_BY_SIDE"]}

@@ -29,7 +29,7 @@ MODULES = (
     "jourdain.analysis.assemble", "jourdain.analysis.equilibrium", "jourdain.analysis.linearise", "jourdain.analysis.modal",
     "jourdain.analysis.kinematics", "jourdain.analysis.inverse_dynamics", "jourdain.analysis.inverse_kinematics",
     "jourdain.systems.tree.partition", "jourdain.analysis.mobility", "jourdain.formalisms.explicit", "jourdain.formalisms.principles",
-    "jourdain.results.solution", "jourdain.results.plots", "jourdain.results.files", "jourdain.results.store", "jourdain.view", "jourdain.view.from_solution", "jourdain.io",
+    "jourdain.results.solution", "jourdain.results.plots", "jourdain.results.files", "jourdain.results.store", "jourdain.view", "jourdain.view.scenes.from_solution", "jourdain.io",
     "jourdain.io.export", "jourdain.library",
 )  # fmt: skip
 ENTRY = re.compile(r"^\| \[(?P<title>[^\]]+)\]\((?P<path>[^)]+\.(?:md|ipynb))\)", re.MULTILINE)

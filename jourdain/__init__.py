@@ -42,18 +42,18 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
     from . import contact, elements, library, structures
-    from .analysis import criteria
     from .analysis.compare import compare
+    from .analysis.design import criteria
+    from .analysis.design.planned import Analysis
+    from .analysis.design.problem import Problem
     from .analysis.design.studied import Scenarios
-    from .analysis.planned import Analysis
-    from .analysis.problem import Problem
     from .contact.coefficient import restitution
     from .formalisms.principles import derive
     from .io import read_mbs, read_mjcf, read_urdf, write_mbs
-    from .io.analyses import run
-    from .io.model_file import dumps_model, load_model, loads_model
-    from .io.model_operations import ModelDocument
-    from .io.problems import problem
+    from .io.model_files.analyses import run
+    from .io.model_files.model_file import dumps_model, load_model, loads_model
+    from .io.model_files.operations import ModelDocument
+    from .io.model_files.problems import problem
     from .model.shapers import InputShaper, input_shaper
     from .model.shapes import (
         box,
@@ -111,20 +111,20 @@ _LATER = {
     "intersection": "model.shapes",
     "InputShaper": "model.shapers",
     "input_shaper": "model.shapers",
-    "load_model": "io.model_file",
-    "loads_model": "io.model_file",
-    "dumps_model": "io.model_file",
-    "ModelDocument": "io.model_operations",
-    "Analysis": "analysis.planned",
-    "Problem": "analysis.problem",
+    "load_model": "io.model_files.model_file",
+    "loads_model": "io.model_files.model_file",
+    "dumps_model": "io.model_files.model_file",
+    "ModelDocument": "io.model_files.operations",
+    "Analysis": "analysis.design.planned",
+    "Problem": "analysis.design.problem",
     "Scenarios": "analysis.design.studied",
     "compare": "analysis.compare",
     "complementarity": "solvers.complementarity.pivoting",
     "restitution": "contact.coefficient",
     "AssembledSystem": "systems.assembled.system",
     "derive": "formalisms.principles",
-    "problem": "io.problems",
-    "run": "io.analyses",
+    "problem": "io.model_files.problems",
+    "run": "io.model_files.analyses",
     "SimulationError": "systems.run",
     "SimulationInterrupted": "systems.run",
 }
@@ -134,7 +134,13 @@ _install_older_names()
 del TYPE_CHECKING
 
 #: Public modules, where they are.
-_MODULES = {"contact": "contact", "criteria": "analysis.criteria", "elements": "elements", "library": "library", "structures": "structures"}
+_MODULES = {
+    "contact": "contact",
+    "criteria": "analysis.design.criteria",
+    "elements": "elements",
+    "library": "library",
+    "structures": "structures",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -11,7 +11,8 @@ from types import ModuleType
 
 #: Old room, new room, and modules as "old" or "old:new".
 _ROOMS = (
-    ("analysis", "systems", "state configuration callbacks formulations reactions energy_balance diagnose"),
+    ("analysis", "systems", "state configuration callbacks formulations diagnose"),
+    ("analysis", "systems.outputs", "reactions energy_balance"),
     ("analysis", "systems.tree", "system native_system:projected independent reduced closed:closed_form closure partition redundancy semi_recursive"),
     ("solvers", "systems.tree", "looped_tree:looped link_sweeps"),
     ("analysis", "systems.descriptor", "descriptor_system:system natural index3"),
@@ -23,9 +24,20 @@ _ROOMS = (
     ("formalisms", "formalisms.coordinates", "absolute cartesian natural directors descriptor semi_recursive"),
     ("solvers", "solvers.linear", "dense sparse_lu library_lu fronts redundant"),
     ("solvers", "solvers.constraints", "constrained:elimination reductions reduced repartition nearby pose_reader"),
-    ("solvers", "solvers.ode", "march events trajectory method runge_kutta tableaus adams rosenbrock radau symplectic "
-     "generalized_alpha"),
+    ("solvers", "solvers.ode", "march events trajectory method"),
+    ("solvers", "solvers.ode.methods", "runge_kutta tableaus adams rosenbrock radau symplectic generalized_alpha"),
     ("io", "io.mbs", "mbs_connect:connect mbs_data:data mbs_notes:notes mbs_writer:writer"),
+    ("model", "model.contact", "contacts contact_laws:laws contact_methods:methods contact_loads:loads penalty_laws"),
+    ("model", "model.elastic", "bending curved deformation flexible flexible_methods:methods"),
+    ("systems", "systems.outputs", "solution channels reactions energy_balance driven_books readings happened frames touch_table contact_pairs"),
+    ("systems.tree", "systems.tree.contact", "contact_events:events contact_instant:instant contact_numbers:numbers contact_rows:rows contact_shares:shares contact_table:table contacts framed_contacts:framed moreau nonsmooth_alpha:alpha loose_bodies"),
+    ("analysis", "analysis.equations", "residual balance by_elements closed_states start_values drivers"),
+    ("analysis", "analysis.design", "planned problem criteria"),
+    ("io", "io.model_files", "analyses contact_tables creation_order every_error expression_language expression_writer json_schema load_tables model_document:document model_file model_names:names model_operations:operations model_origin:origin model_reader:reader model_writer:writer placement problems run_folder schema schema_types shape_tables structure_numbers structure_tables toml_source toml_writer"),
+    ("structures", "structures.parts", "beams solids trusses elements sections geometric patches dofs points ordering"),
+    ("solvers.ode", "solvers.ode.methods", "adams alpha_records generalized_alpha linearly_implicit plain_rk4 radau rosenbrock runge_kutta symplectic tableaus"),
+    ("view", "view.scenes", "from_assembled from_parts from_solution from_structure contact_arrows curved_shape default_shapes telescopes static_share surface"),
+    ("elements", "elements.discrete", "discrete_gradient divided_difference mean_value null_space schemes stepping"),
 )  # fmt: skip
 
 

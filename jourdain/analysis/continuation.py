@@ -17,9 +17,9 @@ from ..shown import Shown
 from ..symbolic.expr import Expr
 from ..systems.pushed import touches_rigidly
 from ..systems.state import State
-from .balance import Balance, Place, Unknown, row_sizes
+from .equations.balance import Balance, Place, Unknown, row_sizes
+from .equations.residual import temporary_parameters
 from .equilibrium import Equilibrium, _result, describe_problem, equilibrium, find_unknown
-from .residual import temporary_parameters
 from .tables import File, write_columns
 from .touching.paths import follow
 
@@ -180,7 +180,7 @@ class _Follower:
 
     def result(self, place: Place) -> Equilibrium:
         """A point of the curve as an equilibrium."""
-        from .balance import Outcome
+        from .equations.balance import Outcome
 
         outcome = Outcome(place, True, self.balance.equation_values(place), 0)
         return _result(self.balance.system, self.balance, outcome, self.kind, "continuation")

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
-from ..model.contact_methods import touches
+from ..model.contact.methods import touches
 from ..model.values import number
 from ..shown import Shown
 from ..symbolic.expr import Expr, as_expr
 from ..systems.pushed import touches_rigidly
 from ..systems.state import State
-from ..systems.tree.contact_table import Touch
-from .balance import Balance, Outcome, Place, Unknown, coordinate_label, coordinate_unit, newton, row_sizes
+from ..systems.tree.contact.table import Touch
 from .eigen import growing
-from .residual import Residual, closed_state, least_multipliers, outer, temporary_parameters
+from .equations.balance import Balance, Outcome, Place, Unknown, coordinate_label, coordinate_unit, newton, row_sizes
+from .equations.residual import Residual, closed_state, least_multipliers, outer, temporary_parameters
 from .tables import File, eigenvalue_plot, write_record
 from .touching.standing import refuse_options, standing
 

@@ -17,13 +17,13 @@ import numpy as np
 from ..errors import InputError, SolverError
 from ..formalisms.functions.drive_forces import drive_force_names
 from ..shown import Shown
+from ..systems.outputs.reactions import multiplier_channel
 from ..systems.pushed import pushed_system, touches_rigidly
-from ..systems.reactions import multiplier_channel
 from ..systems.state import State
 from ..systems.tree.partition import null_space
-from .balance import coordinate_label, coordinate_unit
+from .equations.balance import coordinate_label, coordinate_unit
+from .equations.residual import Point, Residual, closed_state, least_multipliers
 from .kinematics import Motion, kinematics
-from .residual import Point, Residual, closed_state, least_multipliers
 from .tables import File, bars, write_record
 from .touching.pushes import ContactPushes
 

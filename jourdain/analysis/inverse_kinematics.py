@@ -20,7 +20,7 @@ from ..systems.constraints import velocity_column
 from ..systems.state import State
 from ..systems.tree.partition import null_space
 from .assemble import close_positions
-from .residual import close_loops
+from .equations.residual import close_loops
 from .tables import File, bars, write_record
 
 if TYPE_CHECKING:

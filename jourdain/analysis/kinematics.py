@@ -23,8 +23,8 @@ from ..systems.constraints import velocity_column
 from ..systems.state import State
 from ..systems.tree.partition import partition
 from .assemble import close_positions
-from .drivers import Driver, driver
-from .residual import Point, Residual
+from .equations.drivers import Driver, driver
+from .equations.residual import Point, Residual
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,7 +76,7 @@ class Motion(Shown):
     def solution(self) -> Solution:
         """The same as a solution with named channels (accelerations end in ``_acc``)."""
         from ..results.channel import Channel
-        from ..systems.solution import solution_of
+        from ..systems.outputs.solution import solution_of
 
         x = np.hstack([self.q, self.v, np.broadcast_to(self.z, (len(self.t), len(self.z)))])
         plain = solution_of(self.system, self.t, x, {"model": self.system.model.name, "method": "kinematics"})

@@ -21,11 +21,21 @@ from ..model.values import value
 from ..shown import Shown
 from ..symbolic.expr import Expr
 from ..systems.constraints import velocity_column
-from ..systems.reactions import multiplier_channel
+from ..systems.outputs.reactions import multiplier_channel
 from ..systems.state import State
 from ..systems.tree.partition import null_space
 from .eigen import spectrum
-from .residual import Point, Residual, Split, closed_state, dependent_change, least_multipliers, spin_terms, split, temporary_parameters
+from .equations.residual import (
+    Point,
+    Residual,
+    Split,
+    closed_state,
+    dependent_change,
+    least_multipliers,
+    spin_terms,
+    split,
+    temporary_parameters,
+)
 from .tables import File, eigenvalue_plot
 from .touching.active_set import touched_residual
 

@@ -17,7 +17,7 @@ from ..shown import Shown
 from ..symbolic.graph import evaluate
 from ..symbolic.vectors import AXES
 from ..systems.constraints import jacobian
-from ..systems.reactions import indeterminate
+from ..systems.outputs.reactions import indeterminate
 from ..systems.state import State
 from ..systems.tree.partition import null_space
 from ..systems.tree.redundancy import redundant_names, redundant_rows

@@ -18,8 +18,8 @@ from ..errors import InputError, SolverError
 from ..shown import Shown
 from ..symbolic.expr import Expr
 from .eigen import growing, spectrum
+from .equations.residual import temporary_parameters
 from .linearise import LinearSystem
-from .residual import temporary_parameters
 from .tables import File, write_columns
 
 if TYPE_CHECKING:

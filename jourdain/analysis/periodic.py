@@ -12,7 +12,7 @@ from ..shown import Shown
 from ..systems.modes import mode_names
 from ..systems.pushed import touches_rigidly
 from ..systems.state import State
-from .closed_states import ClosedStates, slopes
+from .equations.closed_states import ClosedStates, slopes
 from .touching.resting import along_contacts
 
 if TYPE_CHECKING:

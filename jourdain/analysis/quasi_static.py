@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import SolverError
-from ..model.flexible import FlexibleBody
+from ..model.elastic.flexible import FlexibleBody
 from ..systems.modes import chosen_modes
 from ..systems.state import State
-from .closed_states import ClosedStates, slopes
+from .equations.closed_states import ClosedStates, slopes
 from .touching.resting import refuse_resting
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from ..model.flexible import FlexibleBody
+from ..model.elastic.flexible import FlexibleBody
 from ..results.solution import Solution
 from ..shown import Shown
-from ..systems.reactions import constrained_accelerations
+from ..systems.outputs.reactions import constrained_accelerations
 from ..systems.state import State
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def node_wrenches(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Accelerations, the wrenches (times, nodes, 6) of joints, closures and loads at a body's nodes, and its frame's motion (times, 9); body axes."""
     from ..formalisms.functions.flexible import attachments
-    from ..systems.reactions import shared_reactions
+    from ..systems.outputs.reactions import shared_reactions
 
     tree = system.reference
     a, lam = constrained_accelerations(tree, t, x, u)

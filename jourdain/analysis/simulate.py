@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, ModelError
-from ..model.contact_methods import touches
+from ..model.contact.methods import touches
 from ..model.values import number
 from ..results.solution import Solution
 from ..solvers import AUTO, EXPLICIT, IMPLICIT

@@ -16,7 +16,7 @@ from uuid import uuid4
 import numpy as np
 
 from ..errors import InputError
-from ..model.contact_methods import contact_digest
+from ..model.contact.methods import contact_digest
 from ..native.function import thread_count
 from ..progress import counted
 from ..results.identity import UnidentifiedError, identity

@@ -20,7 +20,7 @@ from ..symbolic.graph import evaluate, operations, substitute
 from ..systems.constraints import velocity_column
 from ..systems.state import State
 from ..systems.tree.partition import Partition
-from .residual import Residual, closed_state, split
+from .equations.residual import Residual, closed_state, split
 
 if TYPE_CHECKING:
     from ..systems.system import System

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..model.flexible import FlexibleBody
+from ..model.elastic.flexible import FlexibleBody
 
 if TYPE_CHECKING:
     from ..model.bodies import Frame

@@ -65,8 +65,8 @@ def optimised(
     watch: bool | Callable[[str], Any] = False,
 ) -> Optimum:
     """The best design, with the weights of the file where none are given."""
-    from ..io.problems import problem
-    from ..io.problems import weights as weights_of
+    from ..io.model_files.problems import problem
+    from ..io.model_files.problems import weights as weights_of
 
     return problem(model, name, settings).optimise(weights or weights_of(model, name), method, store=store, watch=watch)
 
@@ -85,7 +85,7 @@ def optimise(options: argparse.Namespace) -> None:
 
 def pareto(options: argparse.Namespace) -> None:
     """``jourdain pareto``."""
-    from ..io.problems import problem
+    from ..io.model_files.problems import problem
     from .parts import load, settings
 
     model = load(options)

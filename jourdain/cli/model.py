@@ -77,7 +77,7 @@ def _value(text: str) -> Any:
 
 def list_objects(options: argparse.Namespace) -> None:
     """``jourdain model list``."""
-    from ..io.model_operations import ModelDocument
+    from ..io.model_files.operations import ModelDocument
 
     for o in ModelDocument.read(options.file).list(options.kind):
         print(o.name if options.kind else f"{o.kind:<11}{o.name}")
@@ -85,8 +85,8 @@ def list_objects(options: argparse.Namespace) -> None:
 
 def show(options: argparse.Namespace) -> None:
     """``jourdain model show``."""
-    from ..io.model_operations import ModelDocument
-    from ..io.toml_writer import pair_text, value_text
+    from ..io.model_files.operations import ModelDocument
+    from ..io.model_files.toml_writer import pair_text, value_text
 
     document = ModelDocument.read(options.file)
     item = document.show(options.kind, options.name)
@@ -98,7 +98,7 @@ def show(options: argparse.Namespace) -> None:
 
 def create(options: argparse.Namespace) -> None:
     """``jourdain model create``."""
-    from ..io.model_operations import ModelDocument
+    from ..io.model_files.operations import ModelDocument
 
     document = ModelDocument.read(options.file)
     given = parse_values(options.values)
@@ -108,7 +108,7 @@ def create(options: argparse.Namespace) -> None:
 
 def modify(options: argparse.Namespace) -> None:
     """``jourdain model modify``."""
-    from ..io.model_operations import ModelDocument
+    from ..io.model_files.operations import ModelDocument
 
     document = ModelDocument.read(options.file)
     document.modify(options.kind, options.name, parse_values(options.values))
@@ -117,7 +117,7 @@ def modify(options: argparse.Namespace) -> None:
 
 def delete(options: argparse.Namespace) -> None:
     """``jourdain model delete``."""
-    from ..io.model_operations import ModelDocument
+    from ..io.model_files.operations import ModelDocument
 
     document = ModelDocument.read(options.file)
     for o in document.delete(options.kind, options.name, options.cascade):
@@ -127,7 +127,7 @@ def delete(options: argparse.Namespace) -> None:
 
 def check(options: argparse.Namespace) -> None:
     """``jourdain model check``."""
-    from ..io.model_operations import ModelDocument
+    from ..io.model_files.operations import ModelDocument
 
     document = ModelDocument.read(options.file)
     variants = list(document.variants)
@@ -138,7 +138,7 @@ def check(options: argparse.Namespace) -> None:
 
 def print_schema(options: argparse.Namespace) -> None:
     """``jourdain model schema``."""
-    from ..io.json_schema import schema_text
+    from ..io.model_files.json_schema import schema_text
 
     print(schema_text(), end="")
 

@@ -33,7 +33,7 @@ def load(options: argparse.Namespace, said: bool = True) -> Model:
 
 def motion(options: argparse.Namespace) -> Any:
     """The solution that the options of a start and a method describe."""
-    from ..io.analyses import starting
+    from ..io.model_files.analyses import starting
     from ..results.interrupted import brief
     from ..systems.formulations import formulate
     from ..systems.run import SimulationInterrupted

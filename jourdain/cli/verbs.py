@@ -89,7 +89,7 @@ def derive(options: argparse.Namespace) -> None:
 def compare(options: argparse.Namespace) -> None:
     """``jourdain compare``."""
     from ..analysis.compare import compare as side_by_side
-    from ..io.analyses import starting
+    from ..io.model_files.analyses import starting
 
     if options.output and Path(options.output).suffix not in PICTURES:
         raise InputError(f"'{options.output}' is not a picture; write one of {', '.join(PICTURES)}")
@@ -103,8 +103,8 @@ def compare(options: argparse.Namespace) -> None:
 
 def export(options: argparse.Namespace) -> None:
     """``jourdain export``."""
-    from ..io.analyses import starting
     from ..io.export import export_source, export_standalone, identifier
+    from ..io.model_files.analyses import starting
 
     model = load(options)
     name = identifier(model.name)
@@ -139,8 +139,8 @@ def simulate(options: argparse.Namespace) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """``jourdain run``."""
-    from ..io.analyses import AnalysesInterrupted, ModelRun
-    from ..io.analyses import run as run_analyses
+    from ..io.model_files.analyses import AnalysesInterrupted, ModelRun
+    from ..io.model_files.analyses import run as run_analyses
 
     if options.time and options.analyses:
         raise InputError("-t asks for a motion of its own; leave it out, or leave out the names of analyses")

@@ -12,7 +12,7 @@ from .parts import PICTURES, TABLES, integration, load, motion, settings
 
 def view(options: argparse.Namespace) -> None:
     """``jourdain view``."""
-    from ..io.run_folder import table_of_run
+    from ..io.model_files.run_folder import table_of_run
 
     path = table_of_run(options.model)
     if path.suffix.lower() == ".html" and not options.output:
@@ -42,7 +42,7 @@ def view(options: argparse.Namespace) -> None:
 
 def explore(options: argparse.Namespace) -> None:
     """``jourdain explore``."""
-    from ..io.analyses import starting
+    from ..io.model_files.analyses import starting
     from ..systems.formulations import formulate
 
     system, start = starting(load(options), settings(options.set), options.formulation)
@@ -55,7 +55,7 @@ def explore(options: argparse.Namespace) -> None:
 
 def plot(options: argparse.Namespace) -> None:
     """``jourdain plot``."""
-    from ..io.run_folder import table_of_run
+    from ..io.model_files.run_folder import table_of_run
     from ..results import load_solution
 
     target = Path(options.output)
@@ -68,7 +68,7 @@ def plot(options: argparse.Namespace) -> None:
 
 def scene_to_view(options: argparse.Namespace, path: Path) -> Any:
     """The scene of a table of results with its model, of a motion, or of a model at its start."""
-    from ..io.run_folder import model_of_run
+    from ..io.model_files.run_folder import model_of_run
 
     if path.suffix.lower() in TABLES:
         if not path.exists():
@@ -82,9 +82,9 @@ def scene_to_view(options: argparse.Namespace, path: Path) -> Any:
         return load_solution(path).scene(system=load(options).compile(formulation=options.formulation), **scene_options(options))
     if options.time:
         return motion(options).scene(**scene_options(options))
-    from ..io.analyses import starting
+    from ..io.model_files.analyses import starting
     from ..view import scene_of_modes, state_scene
-    from ..view.from_solution import show_stress
+    from ..view.scenes.from_solution import show_stress
 
     system, start = starting(load(options), settings(options.set))
     if options.mode is not None:
@@ -111,7 +111,7 @@ def stress_of(text: str | None) -> dict[str, str] | str | None:
 
 def watch_live(options: argparse.Namespace) -> None:
     """Shows a motion while it is computed."""
-    from ..io.analyses import starting
+    from ..io.model_files.analyses import starting
     from ..view import play
 
     if not options.time or options.output:

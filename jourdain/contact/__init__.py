@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Any
 from ..told import told_name
 
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
-    from ..model.contact_laws import rigid
-    from ..model.penalty_laws import bristle, flores, hertz, hunt_crossley, kelvin_voigt, lankarani_nikravesh, linear, own, regularised
+    from ..model.contact.laws import rigid
+    from ..model.contact.penalty_laws import (
+        bristle,
+        flores,
+        hertz,
+        hunt_crossley,
+        kelvin_voigt,
+        lankarani_nikravesh,
+        linear,
+        own,
+        regularised,
+    )
     from .adaptive import AdaptiveRun, strike
     from .bodies import ball, beam, cylinder, disc, plate, rod, structure
     from .bounds import ResponseBounds, decay_rate
@@ -23,8 +33,8 @@ if TYPE_CHECKING:  # what loads later, for type checkers and editors
 _LATER = {
     name: module
     for module, names in {
-        ".model.contact_laws": "rigid",
-        ".model.penalty_laws": "bristle flores hertz hunt_crossley kelvin_voigt lankarani_nikravesh linear own regularised",
+        ".model.contact.laws": "rigid",
+        ".model.contact.penalty_laws": "bristle flores hertz hunt_crossley kelvin_voigt lankarani_nikravesh linear own regularised",
         "hertz_theory": "Surface curvature_factor hertz_stiffness",
         "laws": "NormalForce regularised_friction",
         "bodies": "ball beam cylinder disc plate rod structure",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from ..errors import InputError
-from ..structures.dofs import Array
+from ..structures.parts.dofs import Array
 from .bodies import CUTOFF, GRAVITY, FastBody, Modal
 from .coefficient import checked_speed
 from .hertz_theory import hertz_stiffness

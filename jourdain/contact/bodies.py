@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..errors import InputError, nearest
-from ..structures.dofs import Array
-from ..structures.sections import Material, circle
+from ..structures.parts.dofs import Array
+from ..structures.parts.sections import Material, circle
 
 if TYPE_CHECKING:
     from ..structures import Structure
@@ -306,7 +306,7 @@ class Disc(FastBody):
 
     def _elastic(self, size: float | None) -> Elastic:
         """Plane stress, elements about as large as the plate is thick, of the half x ≥ 0, twice as thick."""
-        from ..structures.solids import solid
+        from ..structures.parts.solids import solid
         from .elastic import held
         from .meshes import half_disc
 
@@ -348,7 +348,7 @@ class Beam(FastBody):
         return 1 / self.elastic().mobility
 
     def _elastic(self, size: float | None) -> Elastic:
-        from ..structures.beams import beam
+        from ..structures.parts.beams import beam
         from ..structures.reduction import Space
         from .elastic import Elastic, lumped_by_scaling
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
 from ..errors import InputError
-from ..structures.dofs import Array
+from ..structures.parts.dofs import Array
 
 #: The decay rate stays so much, relatively, below the one at which K′ becomes singular.
 MARGIN = 1e-6

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import InputError, SolverError
 from ..native.disk_cache import read_cache, write_cache
 from ..shown import Shown
-from ..structures.dofs import Array
+from ..structures.parts.dofs import Array
 from ..symbolic import Expr
 from ..symbolic import log as symbolic_log
 from ..symbolic.tables import Table, number_table

@@ -13,10 +13,10 @@ import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..structures.dofs import Array
-from ..structures.elements import assemble
-from ..structures.sections import Material
-from ..structures.solids import KINDS, mapped
+from ..structures.parts.dofs import Array
+from ..structures.parts.elements import assemble
+from ..structures.parts.sections import Material
+from ..structures.parts.solids import KINDS, mapped
 
 #: Up to so many degrees of freedom all modes are found by dense matrices.
 DENSE = 900

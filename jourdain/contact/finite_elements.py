@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..structures.dofs import Array
+from ..structures.parts.dofs import Array
 from .bodies import Ball, Cylinder, FastBody, Rod
 from .elastic import Elastic, highest_frequency, revolved_solid
 from .hertz_theory import relative_curvatures

@@ -7,7 +7,7 @@ import warnings
 from types import ModuleType
 from typing import Any
 
-from ..model import penalty_laws
+from ..model.contact import penalty_laws
 from .hertz_theory import HasSurface, Surface, curvature_factor, hertz_stiffness, relative_curvatures
 
 warnings.warn("module 'jourdain.contact.hertz' is now 'jourdain.contact.hertz_theory'", DeprecationWarning, stacklevel=2)

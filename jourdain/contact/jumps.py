@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from ..errors import InputError
-from ..structures.dofs import Array
+from ..structures.parts.dofs import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from math import pi
 import numpy as np
 from numpy.typing import NDArray
 
-from ..structures.dofs import Array
+from ..structures.parts.dofs import Array
 
 #: A side of a region as a function of 0 … 1.
 Side = Callable[[Array], Array]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..structures.dofs import Array
+from ..structures.parts.dofs import Array
 from .bodies import Modal
 from .impact import MOST_CONTACTS, Impact, Pair, contacts_of
 from .marches import march_modes, sample_modes

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InputError
-from ..structures.dofs import Array
+from ..structures.parts.dofs import Array
 from .bodies import GRAVITY, FastBody, Rod
 from .impact import Motion
 from .modes import ModalMotion

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from ..errors import InputError
-from ..structures.dofs import Array
+from ..structures.parts.dofs import Array
 from .bodies import Ball, FastBody, Rod
 from .impact import MOST_CONTACTS, Impact, Motion, Pair, RigidMotion, contacts_of
 from .marches import march_waves

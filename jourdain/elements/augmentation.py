@@ -23,7 +23,7 @@ from ..symbolic.expr import Expr, symbol
 from ..symbolic.functions import cos, sin, sqrt
 from ..symbolic.vectors import Vector
 from .carriers import Carrier, Directors
-from .divided_difference import divided_difference
+from .discrete.divided_difference import divided_difference
 from .element import Composite, Element, Names, Symbols, Term
 from .pairs import Cylindrical, Freedom, Pair, Rows, numbers
 

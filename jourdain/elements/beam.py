@@ -24,7 +24,7 @@ from .rigid import DirectorBody
 from .vectors import VectorElement
 
 if TYPE_CHECKING:
-    from ..structures.sections import Material, Section
+    from ..structures.parts.sections import Material, Section
 
 #: Constants of the viscosities of a section: a matrix of a dashpot (N s, N m² s) beside the elastic one, or that of a Maxwell branch and its
 #: relaxation time (s).

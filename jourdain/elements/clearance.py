@@ -14,15 +14,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from ..errors import ModelError
-from ..model.penalty_laws import pressed, stored
+from ..model.contact.penalty_laws import pressed, stored
 from ..symbolic.derivatives import gradient
 from ..symbolic.expr import HALF, ONE, ZERO, Expr, as_expr, symbol
 from ..symbolic.functions import absolute, atan2, cos, exp, sqrt, where
 from ..symbolic.graph import substitute
 from .carriers import Carrier
-from .divided_difference import discrete_gradient_by_rules, divided_difference
+from .discrete.divided_difference import discrete_gradient_by_rules, divided_difference
+from .discrete.mean_value import mean_value_gradient
 from .element import Composite, Coordinate, Internal, Names, Symbols, Term, forces_along
-from .mean_value import mean_value_gradient
 from .pairs import JointVectors, Pair, numbers
 
 Shape = Callable[..., Expr]

@@ -14,7 +14,7 @@ from ..symbolic.functions import absolute, sqrt, where
 from ..symbolic.graph import substitute
 from ..symbolic.vectors import Vector
 from .carriers import Carrier
-from .divided_difference import divided_difference
+from .discrete.divided_difference import divided_difference
 from .element import Coordinate, Element, Internal, Symbols
 from .pairs import Pair, numbers
 from .potentials import Law

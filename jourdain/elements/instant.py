@@ -9,8 +9,8 @@ from ..symbolic.derivatives import jvp, sparse_jacobian
 from ..symbolic.expr import HALF, ONE, ZERO, Expr, add, as_expr, mul, sub, symbol
 from ..symbolic.function import Argument, Result, SymbolicFunction
 from ..symbolic.graph import substitute
+from .discrete.stepping import ElementStep, dot
 from .element import Element
-from .stepping import ElementStep, dot
 
 _KNOWN: dict[Any, ElementInstant] = {}
 

@@ -88,7 +88,7 @@ class Interpolation:
 
 def _interpolation(name: str, nodes: int, dimension: int) -> Interpolation:
     """The reference element of linear structures, with its rules."""
-    from ..structures.solids import KINDS
+    from ..structures.parts.solids import KINDS
 
     kind: Any = KINDS[nodes, dimension]
     (x, w), (mass_x, mass_w) = kind.stiffness_points, kind.mass_points
@@ -121,7 +121,7 @@ def tetrahedron(nodes: int = 4) -> Interpolation:
     found = _interpolation("tetrahedron", _one_of("tetrahedron", nodes, (4, 10)), 3)
     if nodes == 4:
         return found
-    from ..structures.solids import KINDS
+    from ..structures.parts.solids import KINDS
 
     a, b = 0.5854101966249685, 0.1381966011250105  # exact to second degree, as strains of straight-sided elements are linear
     x = np.full((4, 3), b) + (a - b) * np.vstack([np.zeros(3), np.eye(3)])

@@ -16,8 +16,8 @@ from ..symbolic.derivatives import gradient, sparse_jacobian
 from ..symbolic.expr import KINDS, ZERO, Expr, add, neg
 from ..symbolic.graph import free_symbols, substitute
 from .carriers import Carrier
-from .discrete_gradient import degree, gonzalez
-from .divided_difference import discrete_gradient_by_rules
+from .discrete.discrete_gradient import degree, gonzalez
+from .discrete.divided_difference import discrete_gradient_by_rules
 from .element import Composite, Coordinate, Element, Names, Servo, Symbols, Term
 from .pairs import Pair, Rows, numbers
 from .relative_pose import relative

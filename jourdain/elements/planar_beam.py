@@ -21,7 +21,7 @@ from .element import Composite, Element, Internal, Symbols, Term, forces_along
 from .rigid import PlanarBody
 
 if TYPE_CHECKING:
-    from ..structures.sections import Material, Section
+    from ..structures.parts.sections import Material, Section
 
 #: Constants of viscous sections by their name.
 VISCOSITIES: dict[str, dict[str, int]] = {"none": {}, "kelvin-voigt": {"damping": 9}, "standard": {"branch": 9, "relaxation": 1}}

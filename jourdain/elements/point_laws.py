@@ -15,8 +15,8 @@ from ..symbolic.derivatives import gradient, jacobian
 from ..symbolic.expr import HALF, Expr, symbol
 from ..symbolic.function import Argument, Result, SymbolicFunction
 from ..symbolic.functions import exp, log
-from .discrete_gradient import degree, gonzalez
-from .divided_difference import discrete_gradient_by_rules
+from .discrete.discrete_gradient import degree, gonzalez
+from .discrete.divided_difference import discrete_gradient_by_rules
 from .element import Names
 
 #: Components of strain in order: E₁₁, E₂₂, E₃₃, 2E₁₂, 2E₂₃, 2E₁₃.

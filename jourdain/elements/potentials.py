@@ -18,9 +18,9 @@ from ..symbolic.graph import substitute
 from ..symbolic.vectors import Vector
 from .augmentation import of_one
 from .carriers import Carrier, Directors
-from .divided_difference import discrete_gradient_by_rules
+from .discrete.divided_difference import discrete_gradient_by_rules
+from .discrete.mean_value import mean_value_gradient
 from .element import Composite, Coordinate, Element, Internal, Names, Symbols, Term, symbols_of
-from .mean_value import mean_value_gradient
 from .pairs import Pair, numbers
 
 Law = Callable[..., Expr]

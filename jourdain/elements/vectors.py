@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..symbolic.expr import ONE, Expr
+from .discrete.stepping import ElementStep
 from .element import Element, Reduction
-from .stepping import ElementStep
 
 
 class VectorElement(Element):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..model.constraints import Closure
-from ..model.flexible import FlexibleBody
+from ..model.elastic.flexible import FlexibleBody
 from ..model.joints import Coordinate, Joint
 from ..model.model import Model
 from ..model.topology import tree_text

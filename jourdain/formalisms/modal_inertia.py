@@ -17,8 +17,8 @@ from operator import add as plus
 from weakref import WeakKeyDictionary
 
 from ..model.bodies import Body
-from ..model.curved import MovingVector
-from ..model.flexible import FlexibleBody
+from ..model.elastic.curved import MovingVector
+from ..model.elastic.flexible import FlexibleBody
 from ..symbolic.expr import HALF, TWO, ZERO, Expr, add, mul, sub
 from ..symbolic.vectors import Inertia, Vector, scalar_product, steiner
 

@@ -12,10 +12,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import InputError
-from ..model.contact_loads import TouchLoad
-from ..model.contact_methods import refuse_contacts, touches
-from ..model.contacts import BodyShape, apart
-from ..model.penalty_laws import Penalty, Point
+from ..model.contact.contacts import BodyShape, apart
+from ..model.contact.loads import TouchLoad
+from ..model.contact.methods import refuse_contacts, touches
+from ..model.contact.penalty_laws import Penalty, Point
 from ..model.sensors import Sensor
 from ..symbolic.expr import HALF, ONE, ZERO, Expr, as_expr
 from ..symbolic.functions import maximum, sqrt, where
@@ -23,7 +23,7 @@ from ..symbolic.vectors import IDENTITY, Matrix, Vector
 from ..systems.tree.system import TreeSystem
 
 if TYPE_CHECKING:
-    from ..model.contacts import Contact
+    from ..model.contact.contacts import Contact
     from ..model.model import Model
     from ..systems.system import System
 

@@ -16,7 +16,7 @@ from ..errors import InputError
 from ..model.shapes.base import Shape
 from ..model.shapes.mass import Placement
 from ..model.shapes.meshes import FORMATS, mesh
-from .placement import Pose
+from .model_files.placement import Pose
 
 if TYPE_CHECKING:
     from ..model.shapes.mass import MassProperties

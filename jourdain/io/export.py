@@ -20,8 +20,8 @@ from ..symbolic.tables import Table
 from ..systems.state import State
 from ..systems.system import System
 from .contact_source import with_contact_loads
+from .model_files.structure_numbers import with_structures
 from .standalone import standalone_c
-from .structure_numbers import with_structures
 
 
 def default_functions(system: System) -> list[str]:

@@ -66,7 +66,7 @@ def _read_data(
     if of_mjcf and tag != "mujoco":
         raise InputError(f"'{path}': the option {next(iter(of_mjcf))} is for MJCF files")
     if suffix == ".toml":
-        from .model_file import load_model as load_file
+        from .model_files.model_file import load_model as load_file
 
         if base is not None or parameters is not None:
             raise InputError(f"'{path}': the options base and parameters are for URDF and ROBOTRAN files; a model file says it itself")

@@ -12,8 +12,8 @@ from ..errors import InputError, JourdainError
 from ..model import Body, Frame, Joint, Model
 from ..model.shapes import box, capsule, cylinder, sphere
 from .drawings import MeshFile, MeshFinder, Packages, hex_colour, placed
+from .model_files.placement import Inertial, Pose, clean, from_rpy, z_to
 from .notes import tell
-from .placement import Inertial, Pose, clean, from_rpy, z_to
 from .unphysical import accept_unphysical
 from .xml_reader import LARGEST, Element, listed, read_xml
 

@@ -6,8 +6,8 @@ from math import pi
 from typing import Any
 
 from ..model.model import Model
+from ..structures.parts.sections import Material, Section, rectangle
 from ..structures.ritz import ritz_beam
-from ..structures.sections import Material, Section, rectangle
 from ..symbolic.expr import where
 from ..symbolic.functions import cos
 

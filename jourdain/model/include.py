@@ -12,9 +12,9 @@ from ..symbolic.graph import substitute
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, MassGiven, shape_mass
 from .constraints import Closure
-from .contact_loads import TouchLoad
-from .contacts import BodyShape
-from .flexible import FlexibleBody, PartBody, RigidPart
+from .contact.contacts import BodyShape
+from .contact.loads import TouchLoad
+from .elastic.flexible import FlexibleBody, PartBody, RigidPart
 from .joints import Joint
 from .mirror import Mirror, mapped_shape
 from .shapes.mass import Placement

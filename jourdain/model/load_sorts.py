@@ -2,7 +2,7 @@
 
 A load says what its law is made of, which frames and joints it touches, which readings it brings with it, how it is copied into another
 model and how it is drawn.  What it does to a mechanism is said once in :mod:`jourdain.formalisms.loads`, how it stands in a model file in
-:mod:`jourdain.io.load_tables`.  Everything else asks, so that a new sort of load is a class here and an entry in these two places.
+:mod:`jourdain.io.model_files.load_tables`.  Everything else asks, so that a new sort of load is a class here and an entry in these two places.
 """
 
 from __future__ import annotations

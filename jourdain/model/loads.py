@@ -18,8 +18,8 @@ from .sensors import Sensor
 from .values import number, traced, unit_axis, value, values, vector
 
 if TYPE_CHECKING:
-    from .contact_laws import Rigid
-    from .contacts import Rope
+    from .contact.contacts import Rope
+    from .contact.laws import Rigid
     from .parameters import Parameters
 
 Law = Callable[..., Any]
@@ -227,7 +227,7 @@ class LoadMethods:
         free = [j for j in chosen if j.limits != (None, None) and j.name not in acting]
         free = [j for j in free if len(j.coordinates) == 1 and j.coordinates[0].motion is None]
         if law is not None:
-            from .contact_laws import Rigid
+            from .contact.laws import Rigid
 
             if not isinstance(law, Rigid) or stiffness is not None:
                 raise ModelError(
@@ -302,7 +302,7 @@ class LoadMethods:
                 f"rope '{name}': give stiffness= (N/m) of an elastic rope, or law=jd.contact.rigid(restitution=…) of one that does not give way"
             )
         if law is not None:
-            from .contacts import declare_rope
+            from .contact.contacts import declare_rope
 
             self._load_name(name, name)
             self._new_name(name, "rope", self.ropes)

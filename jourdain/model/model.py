@@ -16,11 +16,11 @@ from ..symbolic.graph import free_symbols
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame, check_mass_properties, other_model, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
-from .contact_methods import ContactMethods
+from .contact.methods import ContactMethods
 from .control import ControlMethods
+from .elastic.methods import FlexibleMethods
 from .environment import EnvironmentMethods
 from .events import EventMethods, ModelEvent
-from .flexible_methods import FlexibleMethods
 from .instruments import InstrumentMethods
 from .joints import MANY_ROTORS, Coordinate, Drive, Joint, Motion, joint_motions, law_units, mimic, parse_limits
 from .loads import Callback, Input, Load, LoadMethods, Output, UserState
@@ -32,10 +32,10 @@ from .unknowns import Unknown, UnknownMethods
 from .values import colour_of, traced, value, vector
 
 if TYPE_CHECKING:
-    from ..structures.sections import Material
+    from ..structures.parts.sections import Material
     from ..systems.system import System
-    from .contact_laws import Rigid
-    from .contacts import Contact, Rope
+    from .contact.contacts import Contact, Rope
+    from .contact.laws import Rigid
     from .topology import Topology
 
 #: Methods by the words of other programs.
@@ -370,7 +370,7 @@ class Model(
 
     def save(self, path: Any) -> None:
         """Writes the model as a file that :func:`jourdain.load_model` reads back to the same equations."""
-        from ..io.model_file import save_model
+        from ..io.model_files.model_file import save_model
 
         save_model(self, path)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..symbolic.expr import ZERO, Expr
 from ..symbolic.vectors import NULL, Vector
-from .flexible import FlexibleBody
+from .elastic.flexible import FlexibleBody
 from .load_sorts import FrameLoad, Load, ModeForces
 from .sensors import Sensor
 

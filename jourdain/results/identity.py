@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model.contact_methods import contact_digest
+from ..model.contact.methods import contact_digest
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), range)
 _FOLDERS = tuple(str(Path(sysconfig.get_path(key)).resolve()) for key in ("stdlib", "platstdlib", "purelib", "platlib"))

@@ -463,12 +463,12 @@ class Solution(Shown):
     # -- seeing ------------------------------------------------------------------------------------------------------
 
     def scene(self, plots: Any = (), **options: Any) -> Any:
-        """The motion as a scene for the viewer; see :func:`jourdain.view.from_solution.scene_of`.
+        """The motion as a scene for the viewer; see :func:`jourdain.view.scenes.from_solution.scene_of`.
 
         The methods below take the same options: ``trace`` (frames), ``forces`` (joints), ``follow`` (a body), ``camera``; of flexible
         bodies ``stress`` (what colours them) and ``exaggerate``.
         """
-        from jourdain.view.from_solution import scene_of
+        from jourdain.view.scenes.from_solution import scene_of
 
         return scene_of(self, plots, **options)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jourdain.solvers.ode.events import Event, EventRecord, Samples, Switch
     from jourdain.solvers.ode.integrate import integrate
     from jourdain.solvers.ode.method import Method
-    from jourdain.solvers.ode.tableaus import Tableau
+    from jourdain.solvers.ode.methods.tableaus import Tableau
     from jourdain.solvers.ode.trajectory import Checkpoint, Statistics, Trajectory
 
 __all__ = [
@@ -52,7 +52,7 @@ METHODS: dict[str, tuple[str, str]] = {
     "velocity-verlet": ("symplectic", "velocity Verlet of order 2 for x = [q, v], fixed step"),
 }
 
-#: Methods that work on M v̇ = f + Jᵀλ, h(q, t) = 0 itself (see :mod:`jourdain.solvers.ode.generalized_alpha`).
+#: Methods that work on M v̇ = f + Jᵀλ, h(q, t) = 0 itself (see :mod:`jourdain.solvers.ode.methods.generalized_alpha`).
 ALPHA_METHODS: dict[str, str] = {
     "generalized-alpha": "generalised-α (Chung and Hulbert) of order 2, damping by rho, fixed or adaptive step, stiff",
     "hht": "Hilber, Hughes and Taylor of order 2, fixed or adaptive step, stiff",
@@ -77,7 +77,7 @@ _HOMES = {
     "EventRecord": "ode.events",
     "Samples": "ode.events",
     "Switch": "ode.events",
-    "Tableau": "ode.tableaus",
+    "Tableau": "ode.methods.tableaus",
     "NativeFunction": "native_function",
     "Checkpoint": "ode.trajectory",
     "Statistics": "ode.trajectory",
@@ -91,12 +91,12 @@ def load_method(method: str | Tableau | Method) -> Method:
     if isinstance(method, str) and method in METHODS:
         return _named_method(method)
     from jourdain.solvers.ode.method import Method
-    from jourdain.solvers.ode.tableaus import Tableau
+    from jourdain.solvers.ode.methods.tableaus import Tableau
 
     if isinstance(method, Method):
         return method
     if isinstance(method, Tableau):
-        found: Method = import_module("jourdain.solvers.ode.runge_kutta").method(method)
+        found: Method = import_module("jourdain.solvers.ode.methods.runge_kutta").method(method)
         return found
     raise InputError(f"method '{method}' is unknown; choose one of {', '.join(METHODS)}")
 
@@ -104,12 +104,12 @@ def load_method(method: str | Tableau | Method) -> Method:
 @cache
 def _named_method(name: str) -> Method:
     """A method of the list, made once."""
-    from jourdain.solvers.ode.tableaus import Tableau
+    from jourdain.solvers.ode.methods.tableaus import Tableau
 
-    module = import_module(f"jourdain.solvers.ode.{METHODS[name][0]}")
+    module = import_module(f"jourdain.solvers.ode.methods.{METHODS[name][0]}")
     given: Any = name
     if METHODS[name][0] == "runge_kutta":
-        tableaus = vars(import_module("jourdain.solvers.ode.tableaus")).values()
+        tableaus = vars(import_module("jourdain.solvers.ode.methods.tableaus")).values()
         given = next(t for t in tableaus if isinstance(t, Tableau) and t.name == name)
     found: Method = module.method(given)
     return found

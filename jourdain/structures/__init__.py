@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 from ..told import told_name
 
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
-    from .beams import beam, cable, framework
     from .field import MassField
     from .files import read, read_reduced
     from .floating import FloatingBody
-    from .patches import Authority, Patch, piezo_authority, with_patches
+    from .parts.beams import beam, cable, framework
+    from .parts.patches import Authority, Patch, piezo_authority, with_patches
+    from .parts.sections import ALUMINIUM, STEEL, Material, Section, Taper, circle, rectangle, taper
+    from .parts.solids import block, hexahedra, sheet, solid, tetrahedra
+    from .parts.trusses import lattice_rod, truss, truss_box
     from .pose import Pose, frame_of
     from .reduced import Point, ReducedStructure
     from .ritz import ritz_beam
-    from .sections import ALUMINIUM, STEEL, Material, Section, Taper, circle, rectangle, taper
-    from .solids import block, hexahedra, sheet, solid, tetrahedra
     from .structure import Interface, Structure
-    from .trusses import lattice_rod, truss, truss_box
 
 _LATER = {
     name: module
@@ -28,12 +28,12 @@ _LATER = {
         "structure": "Structure Interface",
         "reduced": "ReducedStructure Point",
         "field": "MassField",
-        "sections": "Material Section Taper circle rectangle taper STEEL ALUMINIUM",
-        "beams": "beam cable framework",
+        "parts.sections": "Material Section Taper circle rectangle taper STEEL ALUMINIUM",
+        "parts.beams": "beam cable framework",
         "ritz": "ritz_beam",
-        "patches": "Authority Patch piezo_authority with_patches",
-        "trusses": "truss truss_box lattice_rod",
-        "solids": "solid block sheet hexahedra tetrahedra",
+        "parts.patches": "Authority Patch piezo_authority with_patches",
+        "parts.trusses": "truss truss_box lattice_rod",
+        "parts.solids": "solid block sheet hexahedra tetrahedra",
         "files": "read read_reduced",
         "floating": "FloatingBody",
         "pose": "Pose frame_of",

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ..errors import InputError
-from .dofs import Array, skew
 from .field import MassField
-from .points import motion_of
+from .parts.dofs import Array, skew
+from .parts.points import motion_of
 from .structure import Structure
 
 

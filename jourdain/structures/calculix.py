@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
 from ..errors import InputError
-from .dofs import Array, dofs_of
 from .files import digits, existing, sparse_from_triples, table
-from .sections import Material
-from .solids import KINDS, SolidElements, elasticity, solid, stiffness_of
+from .parts.dofs import Array, dofs_of
+from .parts.sections import Material
+from .parts.solids import KINDS, SolidElements, elasticity, solid, stiffness_of
 from .structure import Structure
 
 #: Element types of which stresses are known, with their numbers of nodes and whether they have incompatible modes.

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from ..errors import InputError
-from .dofs import Array, Dofs
+from .parts.dofs import Array, Dofs
 from .reduction import Space, fixed_modes
 from .statics import selection
 from .structure import Structure

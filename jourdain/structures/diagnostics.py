@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse.csgraph as graph
 
-from .dofs import COMPONENTS
+from .parts.dofs import COMPONENTS
 
 if TYPE_CHECKING:
     from .structure import Structure

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 
 from ..errors import InputError, SolverError
-from .dofs import Array
+from .parts.dofs import Array
 
 #: Up to so many degrees of freedom, or where a third of all modes is asked for, the eigenproblem is solved by dense matrices.
 DENSE = 150

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..errors import InputError
 from ..shown import Shown
-from .dofs import COMPONENTS, Array
 from .eigen import lowest_modes
-from .points import motion_of
+from .parts.dofs import COMPONENTS, Array
+from .parts.points import motion_of
 from .reduction import Space, boundary, massless
 
 if TYPE_CHECKING:

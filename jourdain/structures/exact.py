@@ -17,7 +17,7 @@ import numpy as np
 from numpy.polynomial import Legendre
 from numpy.polynomial.legendre import leggauss
 
-from .dofs import Array, skew
+from .parts.dofs import Array, skew
 
 #: Terms of tan(½φ)/½φ in φ²: angles between stations are below a radian.
 TANGENT = (1.0, 1.0 / 12.0, 1.0 / 120.0, 17.0 / 20160.0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from .dofs import Array, Dofs, skew
+from .parts.dofs import Array, Dofs, skew
 
 
 @dataclass(frozen=True, eq=False)

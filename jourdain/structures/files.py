@@ -16,12 +16,12 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ..errors import InputError
-from .dofs import Array
 from .field import MassField
+from .parts.dofs import Array
+from .parts.sections import Material
+from .parts.solids import solid
 from .reduced import Point, ReducedStructure
 from .second_order import Fields
-from .sections import Material
-from .solids import solid
 from .structure import Interface, Structure
 
 #: No file larger than this is read.

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from ..errors import InputError, SolverError
-from .dofs import Array, skew
 from .frames import NODAL, conditions, frame_name
+from .parts.dofs import Array, skew
 from .pose import Pose, node_motion, positions_of
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InputError
-from .dofs import Array
-from .points import motion_of
+from .parts.dofs import Array
+from .parts.points import motion_of
 
 if TYPE_CHECKING:
     from .structure import Structure

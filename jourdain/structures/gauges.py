@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from .beams import FORCES, beam_elements
-from .dofs import Array
-from .sections import Section
+from .parts.beams import FORCES, beam_elements
+from .parts.dofs import Array
+from .parts.sections import Section
 
 if TYPE_CHECKING:
     from .reduced import ReducedStructure

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .dofs import Array
-from .elements import stacked
+from .parts.dofs import Array
+from .parts.elements import stacked
 
 if TYPE_CHECKING:
     from .reduced import ReducedStructure

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InputError
-from .dofs import Array
 from .frames import NODAL
+from .parts.dofs import Array
 from .reduction import Space
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import SolverError
-from .dofs import Array, skew
 from .frames import conditions
+from .parts.dofs import Array, skew
 
 if TYPE_CHECKING:
     from .structure import Structure

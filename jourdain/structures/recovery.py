@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
-from .dofs import Array
-from .elements import ElementGroup, stacked
 from .load_cases import INERTIAL, LoadCases, inertial_accelerations, load_cases
+from .parts.dofs import Array
+from .parts.elements import ElementGroup, stacked
 
 if TYPE_CHECKING:
     from .reduced import ReducedStructure

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 
 from ..errors import InputError
 from ..shown import Shown
-from .dofs import Array, skew
-from .points import Motion, motion_of
+from .parts.dofs import Array, skew
+from .parts.points import Motion, motion_of
 
 if TYPE_CHECKING:
     from .exact import ExactFields, Reach
-    from .geometric import GeometricStiffness
     from .linearity import Linearity
+    from .parts.geometric import GeometricStiffness
     from .recovery import Recovery
     from .second_order import Fields
     from .structure import Structure
@@ -203,8 +203,8 @@ class ReducedStructure(Shown):
         return other.stiffened([name for name, p in self.points.items() if p.psi_t is not None]), rho
 
     def geometric_stiffness(self, points: Iterable[Any] | None = None) -> GeometricStiffness:
-        """K_g of unit accelerations, rotations and loads at points; see :class:`jourdain.structures.geometric.GeometricStiffness`."""
-        from .geometric import geometric_stiffness
+        """K_g of unit accelerations, rotations and loads at points; see :class:`jourdain.structures.parts.geometric.GeometricStiffness`."""
+        from .parts.geometric import geometric_stiffness
 
         return geometric_stiffness(self, points)
 
@@ -233,7 +233,7 @@ class ReducedStructure(Shown):
 
     def scene(self, stress: str | None = "displacement") -> Any:
         """The shapes moving, coloured by a field: "displacement", "von mises", "strain" …; None leaves them plain."""
-        from ..view.from_structure import structure_scene
+        from ..view.scenes.from_structure import structure_scene
 
         return structure_scene(self, stress)
 

@@ -12,11 +12,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ..errors import InputError
-from .dofs import Array
 from .eigen import lowest_modes, signed
 from .field import invariants
 from .frames import NODAL, conditions, frame_name, seen_from
-from .points import motion_of
+from .parts.dofs import Array
+from .parts.points import motion_of
 from .reduced import ReducedStructure, modal_damping, point_of
 from .statics import Conditioned, Held, Relieved, picked_rows
 

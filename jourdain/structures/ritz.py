@@ -18,15 +18,15 @@ from numpy.polynomial import Chebyshev, Legendre
 from numpy.typing import ArrayLike
 
 from ..errors import InputError
-from .beams import beam, beam_motion
-from .dofs import Array
 from .exact import ExactFields, exact_fields, rotation_vector
 from .frames import conditions
-from .points import Motion
+from .parts.beams import beam, beam_motion
+from .parts.dofs import Array
+from .parts.points import Motion
+from .parts.sections import Material, Section
 from .reduced import Point, ReducedStructure, modal_damping
 from .reduction import record
 from .second_order import fields_of_points, integrals
-from .sections import Material, Section
 
 #: Roots of cos βL cosh βL = −1, the clamped-free beam; beyond them (k − ½)π.
 CLAMPED_FREE = (1.8751040687119611, 4.694091132974175, 7.854757438237613, 10.995540734875467, 14.13716839104647)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from .dofs import Array, skew
 from .field import LEVI
+from .parts.dofs import Array, skew
 
 if TYPE_CHECKING:
-    from .geometric import GeometricStiffness
+    from .parts.geometric import GeometricStiffness
     from .reduced import ReducedStructure
 
 

@@ -12,8 +12,8 @@ import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .dofs import Array
-from .ordering import dissection
+from .parts.dofs import Array
+from .parts.ordering import dissection
 
 #: Above so many rows the places of nodes order the elimination.
 LARGE = 1500

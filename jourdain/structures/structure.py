@@ -15,12 +15,12 @@ from scipy.sparse.linalg import spsolve
 
 from ..errors import InputError
 from ..shown import Shown
-from .dofs import Array, Dofs, dofs_of
 from .field import MassField, nodal_field, rigid_inertia
+from .parts.dofs import Array, Dofs, dofs_of
 
 if TYPE_CHECKING:
-    from .elements import ElementGroup
     from .enough import Enough
+    from .parts.elements import ElementGroup
     from .reduced import ReducedStructure
 
 #: Largest relative asymmetry of M and K that is rounding.

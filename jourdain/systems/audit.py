@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..model.bending import flexible_bodies
+from ..model.elastic.bending import flexible_bodies
 from ..solvers import ADAPTIVE
 from ..symbolic.expr import KINDS, ZERO
 from .constraints import by_entries
 from .run import Outcome, Run
 
 if TYPE_CHECKING:
-    from ..model.flexible import FlexibleBody
+    from ..model.elastic.flexible import FlexibleBody
     from ..results.solution import Solution
     from ..solvers.ode.events import Event
     from ..solvers.ode.trajectory import Trajectory

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..model.contact_methods import refuse_contacts, touches
+from ..model.contact.methods import refuse_contacts, touches
 from ..shown import Formulas, Shown
 from ..solvers import ALPHA_METHODS, AUTO, METHODS
 from ..symbolic.graph import evaluate
@@ -280,8 +280,8 @@ class Compiled(Shown, ABC):
         return [name for name in self.redundant(state) if name in self.constraints]
 
     def indeterminate(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> list[str]:
-        """Joints and closures whose reactions rigid bodies do not determine; see :func:`jourdain.systems.reactions.indeterminate`."""
-        from .reactions import indeterminate
+        """Joints and closures whose reactions rigid bodies do not determine; see :func:`jourdain.systems.outputs.reactions.indeterminate`."""
+        from .outputs.reactions import indeterminate
 
         s = self._state(state)
         return indeterminate(self.reference, s, self.inputs_at(s, inputs))

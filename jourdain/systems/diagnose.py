@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..model.bending import flexible_bodies
+from ..model.elastic.bending import flexible_bodies
 from ..solvers.ode.trajectory import Trajectory
 from ..symbolic.graph import evaluate
 

@@ -13,8 +13,8 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..model.bending import flexible_bodies, refuse_flexible, refuse_placed_spheres, refuse_sliders
-from ..model.contact_methods import refuse_contacts
+from ..model.contact.methods import refuse_contacts
+from ..model.elastic.bending import flexible_bodies, refuse_flexible, refuse_placed_spheres, refuse_sliders
 from .system import System
 
 if TYPE_CHECKING:

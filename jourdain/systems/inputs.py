@@ -17,7 +17,7 @@ from ..symbolic.graph import evaluate
 from ..symbolic.tables import table
 from ..told import told
 from .callbacks import CallbackError, called, named
-from .readings import Reading
+from .outputs.readings import Reading
 from .state import State
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from ..model.bending import flexible_bodies, is_flexible
+from ..model.elastic.bending import flexible_bodies, is_flexible
 
 if TYPE_CHECKING:
     from ..model.model import Model

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..errors import InputError, SolverError
 from ..results.channel import UnknownChannelError
+from .outputs.solution import solution_of
 from .phases import caught, phase, released_in
 from .run import Run
-from .solution import solution_of
 from .state import State
 from .stepper import Engine
 

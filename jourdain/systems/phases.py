@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from ..model.contact_methods import touches
+from ..model.contact.methods import touches
 from ..results.channel import Channel
 from ..results.events import EventTable, Occurrence
 from ..results.frames import FrameMotion
 from ..results.solution import Solution
-from .energy_balance import BOOKS
+from .outputs.energy_balance import BOOKS
 from .state import State
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Joined:
         )  # fmt: skip
         found.restart = last.restart
         if system.model.contacts and touches(system.model):
-            from .touch_table import TouchTable
+            from .outputs.touch_table import TouchTable
 
             found.touching = TouchTable(found, system.reference)
         return found

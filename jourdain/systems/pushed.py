@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from ..model.contact_loads import COMPONENTS, dry_name, pushed, stop_name, tension_name
+from ..model.contact.loads import COMPONENTS, dry_name, pushed, stop_name, tension_name
 
 if TYPE_CHECKING:
     from ..model.model import Model

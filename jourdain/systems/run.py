@@ -19,13 +19,13 @@ import numpy as np
 from ..errors import InputError, SolverError
 from ..results.channel import Channel
 from ..solvers import EXPLICIT, IMPLICIT
-from .solution import Between, Rows
+from .outputs.solution import Between, Rows
 
 if TYPE_CHECKING:
     from ..results.solution import Solution
     from ..solvers.ode.trajectory import Checkpoint
-    from .driven_books import Driven
     from .inputs import Inputs
+    from .outputs.driven_books import Driven
     from .state import State
     from .stepper import Engine
     from .system import System

@@ -17,8 +17,8 @@ from ..solvers.ode.integrate import prepare
 from ..solvers.ode.march import march
 from ..solvers.ode.trajectory import Checkpoint, Statistics, Trajectory
 from ..told import told
-from .energy_balance import BOOKS
-from .solution import solution_of
+from .outputs.energy_balance import BOOKS
+from .outputs.solution import solution_of
 from .state import State, split_state
 from .tokens import Snapshot, Token
 

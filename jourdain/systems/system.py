@@ -9,7 +9,7 @@ from inspect import CO_VARKEYWORDS
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from ..errors import InputError, nearest
-from ..model.contact_methods import refuse_contacts
+from ..model.contact.methods import refuse_contacts
 from ..shown import in_notebook
 from ..told import FAILURES, of_the_call, unfit
 from .compiled import Compiled
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..analysis.assemble import AssembledState
     from ..analysis.continuation import Branch
-    from ..analysis.criteria import Constraint, Criterion
+    from ..analysis.design.criteria import Constraint, Criterion
     from ..analysis.equilibrium import Equilibrium
     from ..analysis.identification.fit import Fit
     from ..analysis.identification.inertia import Excitation, InertiaFit

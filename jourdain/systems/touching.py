@@ -11,8 +11,8 @@ import numpy as np
 
 from ..errors import SolverError
 from ..formalisms.functions.touching import law_function, touching_frames
-from ..model.contact_loads import LONG, SHORT, slot_count, wrench_names
-from ..model.penalty_laws import Penalty, check_constant
+from ..model.contact.loads import LONG, SHORT, slot_count, wrench_names
+from ..model.contact.penalty_laws import Penalty, check_constant
 from ..native.function import Function, compile_function
 from ..native.record import Table
 from ..results.channel import Channel
@@ -23,10 +23,10 @@ from ..solvers.penalty import before as by
 from ..solvers.penalty.gaps import PairGap, pair_gap, touching_rows
 from ..solvers.penalty.touch import GIVEN, NO_ROOM, NO_SLOTS, PASSED, READ, WRENCH, Law, Touch, renew, touch_rows
 from ..symbolic.graph import evaluate
-from .contact_pairs import Pairs, pairs_of, placed_shapes, shape_numbers
+from .outputs.contact_pairs import Pairs, pairs_of, placed_shapes, shape_numbers
 
 if TYPE_CHECKING:
-    from ..model.contacts import Contact
+    from ..model.contact.contacts import Contact
     from ..model.model import Model
     from .dynamics import Dynamics
     from .state import State

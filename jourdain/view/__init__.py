@@ -2,13 +2,13 @@
 
 from jourdain.view.camera import default_camera
 from jourdain.view.explore import Explorer, explore
-from jourdain.view.from_solution import model_scene, scene_of, scene_of_modes, state_scene
 from jourdain.view.live import watch
 from jourdain.view.page import Inline, page_html, save_page
 from jourdain.view.picture import save_movie, save_picture
 from jourdain.view.play import play
 from jourdain.view.povray import povray_scene, save_povray
 from jourdain.view.scene import Arrow, Body, Camera, Channel, Frame, Joint, Link, Mode, Plot, Point, Run, Scene, Track
+from jourdain.view.scenes.from_solution import model_scene, scene_of, scene_of_modes, state_scene
 from jourdain.view.server import Server, serve
 from jourdain.view.shape import Shape
 from jourdain.view.vibration import vibration

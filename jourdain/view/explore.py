@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jourdain.analysis.design.planned import Analysis
 from jourdain.analysis.eigen import growing
-from jourdain.analysis.planned import Analysis
 from jourdain.errors import InputError, JourdainError
 from jourdain.model.units import quantity
-from jourdain.view.from_solution import scene_of
 from jourdain.view.page import packed_json, page_html
+from jourdain.view.scenes.from_solution import scene_of
 
 if TYPE_CHECKING:
     from jourdain.results.solution import Solution

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jourdain.errors import InputError
-from jourdain.view.from_solution import scene_of
 from jourdain.view.scene import Scene
+from jourdain.view.scenes.from_solution import scene_of
 from jourdain.view.server import Server, serve
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def watch(
     """Simulates for ``t`` seconds and shows the motion in the browser meanwhile; returns the solution and the server, which stays open.
 
     ``pace`` = 1 keeps to real time, 0.1 to slow motion; without it the run goes as fast as it can.  ``plots``, ``trace``,
-    ``forces``, ``stress`` and ``exaggerate`` are those of :func:`~jourdain.view.from_solution.scene_of`, other ``options`` those of ``system.simulate``.
+    ``forces``, ``stress`` and ``exaggerate`` are those of :func:`~jourdain.view.scenes.from_solution.scene_of`, other ``options`` those of ``system.simulate``.
     The solution is the same as without being watched up to the steps at which the pieces meet.
     """
     if options.get("times") is not None or options.get("outputs") is not None:

@@ -18,8 +18,8 @@ import numpy as np
 from jourdain.errors import InputError
 from jourdain.view.camera import Extent, default_camera, extent, ground_height, up_vector
 from jourdain.view.scene import PALETTE, Channel, Mode, Run, Scene
+from jourdain.view.scenes.surface import Node, Surface, stops_of
 from jourdain.view.still import arrow_scale
-from jourdain.view.surface import Node, Surface, stops_of
 from jourdain.view.tracks import Packer, estimate
 from jourdain.view.vibration import natural_amplitude
 

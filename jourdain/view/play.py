@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jourdain.errors import InputError
-from jourdain.model.flexible import FlexibleBody
+from jourdain.model.elastic.flexible import FlexibleBody
 from jourdain.model.pulled import SHARED, can_be_pulled, pull_input, pull_values, pulled, shape_inputs
 from jourdain.model.units import quantity
 from jourdain.systems.formulations import formulate
-from jourdain.view.default_shapes import Numbers
-from jourdain.view.from_solution import scene_of
 from jourdain.view.live import ENDED, joined, send
+from jourdain.view.scenes.default_shapes import Numbers
+from jourdain.view.scenes.from_solution import scene_of
 from jourdain.view.server import Server, serve
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Hand:
 
     def _vertex(self, body: str, vertex: Any) -> tuple[list[float], Any]:
         """Where a vertex of a body that bends is undeformed, and how its modes move it."""
-        from jourdain.view.from_structure import surface_of
+        from jourdain.view.scenes.from_structure import surface_of
 
         part = self._bending[body]
         surface = surface_of(part)

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from jourdain.errors import InputError
 from jourdain.view.rotation import Array, continuous, matrix_from_quaternion, normalised
+from jourdain.view.scenes.surface import Node, Surface, amplitudes_of
 from jourdain.view.shape import Shape
-from jourdain.view.surface import Node, Surface, amplitudes_of
 
 PALETTE = ("#4f7cac", "#d99a4e", "#5f9e86", "#b4626a", "#8577b5", "#5a9aa8", "#b98a5f", "#7d8797")
 LINK_KINDS = ("line", "rod", "spring", "damper", "spring-damper", "belt")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from jourdain.view.camera import Extent, default_camera, extent
 from jourdain.view.rotation import Array, matrix_from_quaternion
 from jourdain.view.scene import Arrow, Body, Camera, Link, Run, Scene, Track, locate
-from jourdain.view.surface import coloured, stops_of
+from jourdain.view.scenes.surface import coloured, stops_of
 
 ARROW_SHARE = 0.3
 SPRING_SHARE = 0.022

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .server import Server
 
 if TYPE_CHECKING:
-    from ..analysis.problem import Problem
+    from ..analysis.design.problem import Problem
 
 
 def study_page(problem: Problem, what: str, watch: bool | Callable[[str], Any]) -> Server:

@@ -10,7 +10,7 @@ from jourdain.errors import InputError
 from jourdain.view.camera import Extent, extent
 from jourdain.view.rotation import Array, product, quaternion_from_vector
 from jourdain.view.scene import Body, Mode, Run, Scene, Track
-from jourdain.view.surface import Surface
+from jourdain.view.scenes.surface import Surface
 
 #: Share of the model's size by which the most mobile part moves, and the largest turn in rad.
 SHARE, LARGEST_TURN = 0.08, 0.6

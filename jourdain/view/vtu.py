@@ -16,7 +16,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from ..errors import InputError
-from ..model.flexible import FlexibleBody
+from ..model.elastic.flexible import FlexibleBody
 
 if TYPE_CHECKING:
     from ..results.solution import Solution
@@ -70,8 +70,8 @@ def _texts_of_part(part: Part, sample: Solution) -> Iterator[str]:
     from ..systems.assembled.flexible.beam_parts import BeamPart
     from ..systems.assembled.flexible.cable_parts import CablePart
     from ..systems.assembled.flexible.parts import SolidPart
-    from .default_shapes import Numbers
-    from .from_parts import beam_stresses, node_places, solid_stress
+    from .scenes.default_shapes import Numbers
+    from .scenes.from_parts import beam_stresses, node_places, solid_stress
 
     assert sample.system is not None
     index = np.arange(len(sample.t))
@@ -149,7 +149,7 @@ def _flexible(solution: Solution, body: str) -> tuple[ReducedStructure, Flexible
 def _static_shares(sample: Solution, body: FlexibleBody) -> list[np.ndarray]:
     """For each group of elements what loads add to its channels beyond the modes (times, elements, channels); see :mod:`jourdain.analysis.recover`."""
     from ..analysis.recover import load_amplitudes
-    from .static_share import has_share
+    from .scenes.static_share import has_share
 
     system = sample.system
     if not has_share(body) or system is None or system.model.contacts:

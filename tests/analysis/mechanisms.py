@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import jourdain as jd
-from jourdain.analysis.residual import close_loops
+from jourdain.analysis.equations.residual import close_loops
 from jourdain.systems.tree.projected import NativeSystem
 
 GRAVITY = 9.81

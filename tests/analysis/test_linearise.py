@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jourdain as jd
+from jourdain.analysis.equations.residual import Point, Residual
 from jourdain.analysis.linearise import linearise
-from jourdain.analysis.residual import Point, Residual
 from jourdain.formalisms.tree.derivatives import recursive_derivatives
 from tests.analysis.mechanisms import FOUR_BAR_GUESS, central_differences, four_bar, pendulum, reduced_rates, spatial_loop
 from tests.formalisms.strategies import error, matrix_of, random_state, random_trees, values

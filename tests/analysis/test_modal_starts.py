@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jourdain as jd
-from jourdain.model.flexible import FlexibleBody
+from jourdain.model.elastic.flexible import FlexibleBody
 from tests.formalisms.flexible.clouds import chain
 from tests.formalisms.flexible.test_slider_crank import SPEED, slider_crank
 from tests.systems.test_quasi_static_modes import loop, swing

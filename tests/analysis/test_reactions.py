@@ -13,7 +13,7 @@ import jourdain as jd
 from jourdain.errors import SolverError
 from jourdain.library.mechanisms import bennett, bricard, four_bar, rssr
 from jourdain.systems.formulations import FORMULATIONS
-from jourdain.systems.reactions import IndeterminateReaction, constrained_accelerations, shared_reactions
+from jourdain.systems.outputs.reactions import IndeterminateReaction, constrained_accelerations, shared_reactions
 from jourdain.systems.tree.branches import SingularStart
 from jourdain.systems.tree.self_stress import joint_length
 from tests.systems.zoo import consistent
@@ -423,7 +423,7 @@ def test_long_runs_of_many_bodies_have_the_same_accelerations_without_matrices(m
         return [sol[n] for n in ("f.x_acc", "f.reaction")]
 
     plain = channels()
-    monkeypatch.setattr("jourdain.systems.reactions.MOST_NUMBERS", 0)
+    monkeypatch.setattr("jourdain.systems.outputs.reactions.MOST_NUMBERS", 0)
     for a, b in zip(channels(), plain, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-10)
 

@@ -81,7 +81,7 @@ def harmed(data: bytes, rng: random.Random) -> bytes:
 
 @functools.cache
 def model_texts() -> list[tuple[Callable[[str], Any], str]]:
-    from jourdain.io.model_file import loads_model
+    from jourdain.io.model_files.model_file import loads_model
     from tests.io.test_model_file_errors import SAMPLES
     from tests.io.test_xml_reader import SEEDS
 
@@ -235,7 +235,7 @@ import resource, signal, sys
 from jourdain.errors import JourdainError
 from jourdain.results import Store
 from jourdain.library.mechanisms import four_bar
-from jourdain.io.model_file import save_model
+from jourdain.io.model_files.model_file import save_model
 from tests.attack.attacks import solution
 kind, path, limit = sys.argv[1:]
 wide = solution().resample(2000)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jourdain.elements.discrete_gradient import discrete_gradient, term_value
+from jourdain.elements.discrete.discrete_gradient import discrete_gradient, term_value
 from jourdain.elements.element import Element, symbols_of
 from jourdain.symbolic import evaluate
 from jourdain.symbolic.graph import substitute

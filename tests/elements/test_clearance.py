@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 
 from jourdain.elements.carriers import Directors, Ground, Particle, Tetrahedron
 from jourdain.elements.clearance import Cavity, RevoluteClearance, SphericalClearance, angular_play, blob, constraint_of_wall, hertz
+from jourdain.elements.discrete.mean_value import mean_value_beta
 from jourdain.elements.element import symbols_of
-from jourdain.elements.mean_value import mean_value_beta
 from jourdain.symbolic import evaluate, symbols
 from jourdain.symbolic.derivatives import gradient, jacobian
 from jourdain.symbolic.graph import substitute

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jourdain.elements.discrete_gradient import discrete_gradient, gonzalez
+from jourdain.elements.discrete.discrete_gradient import discrete_gradient, gonzalez
 from jourdain.elements.element import Composite, Term
 from jourdain.symbolic import evaluate, symbols
 from jourdain.symbolic.derivatives import gradient

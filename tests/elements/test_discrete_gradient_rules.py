@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jourdain.elements.discrete_gradient import degree, discrete_gradient, gonzalez, midpoint, quotient, term_value
+from jourdain.elements.discrete.discrete_gradient import degree, discrete_gradient, gonzalez, midpoint, quotient, term_value
 from jourdain.elements.element import Composite
 from jourdain.errors import ModelError
 from jourdain.symbolic import evaluate, gradient, sin, sqrt, symbols

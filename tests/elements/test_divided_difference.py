@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from jourdain.elements.divided_difference import discrete_gradient_by_rules, divided_difference
+from jourdain.elements.discrete.divided_difference import discrete_gradient_by_rules, divided_difference
 from jourdain.symbolic import evaluate, symbols
 from jourdain.symbolic.derivatives import gradient
 from jourdain.symbolic.functions import absolute, asin, atan, cos, cosh, exp, log, maximum, minimum, sin, sinh, sqrt, tan, tanh, where

@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 
 from jourdain.elements.carriers import Directors, Ground, Particle
 from jourdain.elements.clearance import Cavity, blob
+from jourdain.elements.discrete.mean_value import mean_value_beta
 from jourdain.elements.element import Element
-from jourdain.elements.mean_value import mean_value_beta
 from jourdain.elements.points import angle_cosine, angle_sine, coplanarity
 from jourdain.elements.potentials import VectorPenalty
 from jourdain.symbolic import evaluate

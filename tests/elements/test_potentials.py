@@ -7,9 +7,9 @@ import pytest
 
 from jourdain.elements.carriers import Bar, Directors, Ground, Particle, PlanarDirectors, Tetrahedron
 from jourdain.elements.clearance import Cavity, RevoluteClearance, SphericalClearance, blob, sphere
+from jourdain.elements.discrete.mean_value import mean_value_beta
 from jourdain.elements.dissipation import Viscous
 from jourdain.elements.element import Element
-from jourdain.elements.mean_value import mean_value_beta
 from jourdain.elements.pairs import Revolute, Spherical
 from jourdain.elements.points import Alignment, FixedAngle, PointBody, coplanarity
 from jourdain.elements.potentials import CoordinatePotential, DistancePenalty, Gravity, Penalty, PointPotential, VectorPenalty

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from jourdain.elements.discrete.schemes import NAMES, scheme
+from jourdain.elements.discrete.stepping import AUDIT, ElementStep
 from jourdain.elements.element import Composite, Element, Internal, Servo, symbols_of
 from jourdain.elements.rigid import DirectorBody, PlanarBody, euler_tensor
-from jourdain.elements.schemes import NAMES, scheme
-from jourdain.elements.stepping import AUDIT, ElementStep
 from jourdain.errors import InputError, ModelError
 from jourdain.symbolic import cos, evaluate, sin
 

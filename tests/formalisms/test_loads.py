@@ -15,7 +15,7 @@ from jourdain.errors import ModelError
 from jourdain.formalisms.describe import describe
 from jourdain.formalisms.equations import Equations
 from jourdain.formalisms.loads import act, measured, power
-from jourdain.io.model_file import dumps_model
+from jourdain.io.model_files.model_file import dumps_model
 from jourdain.model.bodies import Frame
 from jourdain.model.fingerprint import fingerprint
 from jourdain.model.load_sorts import FrameLoad, JointForce, LinkForce, Load
@@ -123,9 +123,9 @@ def test_a_new_sort_of_load_serves_every_formulation(formulation):
 
 
 def test_a_new_sort_of_load_is_copied_mirrored_fingerprinted_named_and_drawn():
-    from jourdain.io.model_names import ModelNames
-    from jourdain.view.default_shapes import Numbers
-    from jourdain.view.from_solution import _links
+    from jourdain.io.model_files.names import ModelNames
+    from jourdain.view.scenes.default_shapes import Numbers
+    from jourdain.view.scenes.from_solution import _links
 
     part = arm("attraction")
     whole = jd.Model("whole", gravity=(0, 0, -9.81))

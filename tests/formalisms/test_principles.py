@@ -18,7 +18,7 @@ from jourdain.library.nonholonomic import chaplygin_sleigh, rolling_disk
 from jourdain.symbolic import cos, sin
 from jourdain.symbolic.normal import equal
 from jourdain.symbolic.sympy_bridge import to_sympy
-from jourdain.systems.reactions import constrained_accelerations
+from jourdain.systems.outputs.reactions import constrained_accelerations
 from tests.formalisms.strategies import error, random_state, random_trees
 from tests.reference import ReferenceTree
 

@@ -9,8 +9,8 @@ import pytest
 
 import jourdain as jd
 from jourdain.errors import InputError, JourdainError
-from jourdain.io import schema
-from jourdain.io.analyses import VERBS, kept, run, starting
+from jourdain.io.model_files import schema
+from jourdain.io.model_files.analyses import VERBS, kept, run, starting
 
 PENDULUM = """format = "jourdain"
 version = 1

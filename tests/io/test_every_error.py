@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import jourdain as jd
-from jourdain.io.model_file import loads_model
-from jourdain.io.toml_source import ModelFileError
+from jourdain.io.model_files.model_file import loads_model
+from jourdain.io.model_files.toml_source import ModelFileError
 
 RIGHT = """format = "jourdain"
 version = 1

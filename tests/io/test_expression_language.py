@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import jourdain as jd
 from jourdain.errors import JourdainError
-from jourdain.io.expression_language import FUNCTIONS, MAX_DEPTH, MAX_LENGTH, ExpressionError, parse_expression, spelled
-from jourdain.io.expression_writer import ExpressionWriter, number_text, shared_expressions
+from jourdain.io.model_files.expression_language import FUNCTIONS, MAX_DEPTH, MAX_LENGTH, ExpressionError, parse_expression, spelled
+from jourdain.io.model_files.expression_writer import ExpressionWriter, number_text, shared_expressions
 from jourdain.symbolic.expr import Expr, binary, nary, symbol, unary
 from jourdain.symbolic.graph import build, topological
 from jourdain.symbolic.tables import Table

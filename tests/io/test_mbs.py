@@ -11,8 +11,8 @@ import pytest
 
 from jourdain import JourdainError, Model, ModelError, load_model
 from jourdain.io import read_mbs, write_mbs
-from jourdain.io.analyses import starting
 from jourdain.io.mbs.data import Cut, ForcePoint, JointData, Link, SensorPoint, UserVariable
+from jourdain.io.model_files.analyses import starting
 from jourdain.io.notes import LeftOut
 from tests.io.mbs_files import between, body, joint, mbs, point
 from tests.reference import ReferenceTree

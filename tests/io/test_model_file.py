@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import jourdain as jd
 from jourdain.errors import JourdainError, ModelError
-from jourdain.io.json_schema import SCHEMA_FILE, json_schema, schema_text
-from jourdain.io.model_file import dumps_model, load_model, loads_model, save_model
-from jourdain.io.toml_source import Source
+from jourdain.io.model_files.json_schema import SCHEMA_FILE, json_schema, schema_text
+from jourdain.io.model_files.model_file import dumps_model, load_model, loads_model, save_model
+from jourdain.io.model_files.toml_source import Source
 from jourdain.library import mechanisms
 from jourdain.model.fingerprint import fingerprint
 from jourdain.model.loads import LinkForce

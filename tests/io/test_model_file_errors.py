@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import jourdain as jd
 from jourdain.errors import JourdainError
-from jourdain.io import toml_source
-from jourdain.io.model_file import dumps_model, load_model, loads_model
-from jourdain.io.toml_source import ModelFileError, Source
+from jourdain.io.model_files import toml_source
+from jourdain.io.model_files.model_file import dumps_model, load_model, loads_model
+from jourdain.io.model_files.toml_source import ModelFileError, Source
 from jourdain.library import mechanisms
 from tests.io.test_model_file import decorate
 from tests.io.test_model_file_include import ARM, VARIED

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import jourdain as jd
 from jourdain.errors import JourdainError, ModelError
 from jourdain.formalisms.equations import Equations
-from jourdain.io.model_file import dumps_model, load_model, loads_model
+from jourdain.io.model_files.model_file import dumps_model, load_model, loads_model
 from jourdain.model.fingerprint import fingerprint
 from jourdain.model.mirror import Mirror
 from tests.formalisms.strategies import random_trees

@@ -9,8 +9,8 @@ import pytest
 
 from jourdain.cli import model as cli_model
 from jourdain.errors import JourdainError, ModelError
-from jourdain.io.model_file import dumps_model, load_model, save_model
-from jourdain.io.model_operations import CLASSES, ModelDocument, ObjectName
+from jourdain.io.model_files.model_file import dumps_model, load_model, save_model
+from jourdain.io.model_files.operations import CLASSES, ModelDocument, ObjectName
 from jourdain.library import mechanisms
 from jourdain.model.fingerprint import fingerprint
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import jourdain as jd
 from jourdain import structures
 from jourdain.errors import InputError, ModelError
-from jourdain.io.json_schema import json_schema
-from jourdain.io.model_file import dumps_model, load_model, loads_model, save_model
-from jourdain.io.model_operations import ModelDocument
+from jourdain.io.model_files.json_schema import json_schema
+from jourdain.io.model_files.model_file import dumps_model, load_model, loads_model, save_model
+from jourdain.io.model_files.operations import ModelDocument
 from jourdain.model.fingerprint import fingerprint
 from jourdain.results.store import Store
 from jourdain.structures import ALUMINIUM, STEEL, circle, rectangle

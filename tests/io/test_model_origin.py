@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import jourdain as jd
-from jourdain.io.model_file import dumps_model, load_model, loads_model
+from jourdain.io.model_files.model_file import dumps_model, load_model, loads_model
 from jourdain.model.fingerprint import fingerprint
 from tests.io.test_model_file_include import ARM, CAR, write
 

@@ -9,9 +9,9 @@ import pytest
 
 import jourdain as jd
 from jourdain.cli import main
-from jourdain.io.json_schema import json_schema
-from jourdain.io.problems import criteria
-from jourdain.io.toml_source import ModelFileError
+from jourdain.io.model_files.json_schema import json_schema
+from jourdain.io.model_files.problems import criteria
+from jourdain.io.model_files.toml_source import ModelFileError
 
 TEXT = """
 format = "jourdain"

@@ -9,7 +9,7 @@ import pytest
 
 import jourdain as jd
 from jourdain.errors import JourdainError
-from jourdain.io.model_file import loads_model
+from jourdain.io.model_files.model_file import loads_model
 
 
 def bench() -> tuple[jd.Model, Any, Any, Any]:

@@ -8,7 +8,7 @@ import pytest
 import jourdain as jd
 from jourdain.errors import InputError, ModelError
 from jourdain.model.mirror import Mirror
-from jourdain.view.from_solution import _drawings
+from jourdain.view.scenes.from_solution import _drawings
 
 UNIT = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jourdain as jd
-from jourdain.analysis import criteria
+from jourdain.analysis.design import criteria
 from jourdain.library import four_bar, quarter_car
 from jourdain.notebook import html_of
 from jourdain.notebook.drawings import course, plane, tree

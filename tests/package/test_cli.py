@@ -16,7 +16,7 @@ import jourdain as jd
 from jourdain import library
 from jourdain.cli import main
 from jourdain.io.export import default_functions, export_source, export_standalone, exported_function
-from jourdain.io.model_file import save_model
+from jourdain.io.model_files.model_file import save_model
 from jourdain.io.model_reference import load_model
 from jourdain.results import load_solution
 

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 #: Rooms and modules that wait until somebody asks for them.
-LATER = ["jourdain.model.shapes", "jourdain.model.penalty_laws", "jourdain.model.contacts", "jourdain.solvers.collision", "jourdain.view",
-         "jourdain.io", "jourdain.library.crash", "jourdain.model.flexible", "jourdain.formalisms.modal_inertia", "jourdain.systems.channels",
+LATER = ["jourdain.model.shapes", "jourdain.model.contact.penalty_laws", "jourdain.model.contact.contacts", "jourdain.solvers.collision", "jourdain.view",
+         "jourdain.io", "jourdain.library.crash", "jourdain.model.elastic.flexible", "jourdain.formalisms.modal_inertia", "jourdain.systems.outputs.channels",
          "jourdain.systems.phases", "jourdain.systems.tree.alpha", "numpy.polynomial", "scipy", "matplotlib"]  # fmt: skip
 #: What derives equations and writes machine code: not needed where the code is kept.
 WRITERS = ["jourdain.native.ir", "jourdain.native.kernel_writer", "jourdain.native.kernel_operations", "jourdain.formalisms.functions.dynamics",

@@ -34,7 +34,7 @@ ROOMS = (
     "cli",
 )
 #: The largest number of modules side by side: more is a heap.
-MOST_FILES = 36
+MOST_FILES = 30
 
 
 def modules() -> dict[str, Path]:

@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose
 import jourdain as jd
 from jourdain.structures.calculix import TYPES
 from jourdain.structures.files import matrix_market
-from jourdain.structures.solids import KINDS, elasticity, stiffness_of
+from jourdain.structures.parts.solids import KINDS, elasticity, stiffness_of
 
 S = jd.structures
 with_ccx = pytest.mark.skipif(shutil.which("ccx") is None, reason="CalculiX (calculix-ccx) is not installed")

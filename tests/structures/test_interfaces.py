@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import jourdain as jd
-from jourdain.structures.points import motion_of
+from jourdain.structures.parts.points import motion_of
 from jourdain.structures.pose import rotation
 
 S = jd.structures

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import jourdain as jd
-from jourdain.structures.elements import stacked
+from jourdain.structures.parts.elements import stacked
 
 S = jd.structures
 

@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose
 
 import jourdain as jd
 from jourdain.structures.condense import constrained_modes, mean_axis_pencil, pencil_modes
-from jourdain.structures.dofs import skew
 from jourdain.structures.floating import FloatingBody, matrix, quaternion
 from jourdain.structures.frames import conditions
 from jourdain.structures.load_cases import load_cases
+from jourdain.structures.parts.dofs import skew
 from jourdain.structures.pose import Pose, changed, frame_of, node_motion, positions_of, rotation, turned
 
 R7, R10 = jd.structures.lattice_rod(7), jd.structures.lattice_rod(10)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import jourdain as jd
-from jourdain.structures.dofs import skew
+from jourdain.structures.parts.dofs import skew
 
 STEEL = jd.structures.STEEL
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import jourdain as jd
-from jourdain.structures.elements import stacked
+from jourdain.structures.parts.elements import stacked
 from jourdain.structures.statics import Held
 
 S = jd.structures
@@ -75,7 +75,7 @@ def test_slender_cantilevers_do_not_lock(kind: str, tolerance: float) -> None:
 
 
 def test_shape_functions_are_a_partition_and_have_their_derivatives() -> None:
-    from jourdain.structures.solids import KINDS
+    from jourdain.structures.parts.solids import KINDS
 
     rng = np.random.default_rng(0)
     for kind in KINDS.values():

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import jourdain as jd
-from jourdain.structures.dofs import skew
+from jourdain.structures.parts.dofs import skew
 
 S = jd.structures
 STEEL = S.STEEL

@@ -10,7 +10,7 @@ import pytest
 
 import jourdain as jd
 from jourdain.errors import InputError, ModelError
-from jourdain.systems.tree import framed_contacts
+from jourdain.systems.tree.contact import framed as framed_contacts
 
 ST = jd.structures
 E, RHO, L, AREA = 70e9, 2700.0, 1.0, 1e-4

@@ -84,7 +84,7 @@ def test_plane_mechanisms_have_nothing_to_share(name, monkeypatch):
         np.testing.assert_allclose(long[n], values, atol=1e-12 * max(1.0, np.abs(values).max()), err_msg=n)
 
 
-@pytest.mark.filterwarnings("ignore::jourdain.systems.reactions.IndeterminateReaction")
+@pytest.mark.filterwarnings("ignore::jourdain.systems.outputs.reactions.IndeterminateReaction")
 def test_loads_across_the_plane_are_shared():
     """A four-bar pushed across its plane at the rocker's end: the row that holds by itself carries its part there."""
     m = library.four_bar()

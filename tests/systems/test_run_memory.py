@@ -10,7 +10,7 @@ import pytest
 
 import jourdain as jd
 from jourdain import library
-from jourdain.solvers.ode.tableaus import DORMAND_PRINCE
+from jourdain.solvers.ode.methods.tableaus import DORMAND_PRINCE
 
 
 def spring_mass() -> jd.Model:

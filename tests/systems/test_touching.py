@@ -464,7 +464,7 @@ def test_models_refuse_what_they_cannot_do() -> None:
 
 def test_results_are_kept_apart_by_laws_and_shapes() -> None:
     """Equations are the same whatever the law: what is kept under a system's name must not be."""
-    from jourdain.model.contact_methods import contact_digest
+    from jourdain.model.contact.methods import contact_digest
 
     def digest(K: float, radius: float) -> str:
         m = jd.Model("ball")

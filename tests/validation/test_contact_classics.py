@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import jourdain as jd
-from jourdain.model.contact_laws import rigid
+from jourdain.model.contact.laws import rigid
 
 G = 9.81
 R = 0.0305  # m, a billiard ball

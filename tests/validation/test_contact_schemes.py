@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jourdain as jd
-from jourdain.model.contact_laws import rigid
+from jourdain.model.contact.laws import rigid
 
 G = 9.81
 

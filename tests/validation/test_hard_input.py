@@ -12,7 +12,7 @@ import pytest
 import jourdain as jd
 from jourdain.errors import InputError, ModelError, nearest
 from jourdain.io.mjcf import read_mjcf
-from jourdain.io.toml_source import ModelFileError, Source
+from jourdain.io.model_files.toml_source import ModelFileError, Source
 from jourdain.library.nonholonomic import rolling_disk
 
 FORMULATIONS = ("recursive", "cartesian", "directors")

@@ -11,9 +11,9 @@ import pytest
 
 from jourdain.view import Scene
 from jourdain.view.chromium import Browser
+from jourdain.view.scenes.surface import stops_of
 from jourdain.view.server import serve
 from jourdain.view.still import skin
-from jourdain.view.surface import stops_of
 from tests.view.test_surface import bending_scene
 
 pytestmark = pytest.mark.browser

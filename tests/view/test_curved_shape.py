@@ -12,8 +12,8 @@ import pytest
 import jourdain as jd
 from jourdain.view import Scene, page_html, scene_of_modes, state_scene, watch
 from jourdain.view.chromium import Browser
-from jourdain.view.curved_shape import all_amplitudes, curve_of
-from jourdain.view.from_structure import structure_scene, surface_of
+from jourdain.view.scenes.curved_shape import all_amplitudes, curve_of
+from jourdain.view.scenes.from_structure import structure_scene, surface_of
 
 st = jd.structures
 SORTS = {"plane": {"bending": (3, 0), "shear": (1, 0), "extension": 1}, "space": {"bending": (1, 1), "torsion": 1}}

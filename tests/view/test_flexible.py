@@ -11,7 +11,7 @@ import jourdain as jd
 from jourdain import structures
 from jourdain.cli import main
 from jourdain.errors import InputError
-from jourdain.io.model_file import save_model
+from jourdain.io.model_files.model_file import save_model
 from jourdain.structures import STEEL, circle
 from jourdain.view import model_scene, page_html, scene_of_modes, state_scene
 from jourdain.view.rotation import matrix_from_quaternion

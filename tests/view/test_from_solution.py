@@ -12,8 +12,8 @@ import jourdain as jd
 from jourdain.errors import InputError
 from jourdain.view import Scene, model_scene, scene_of, scene_of_modes, state_scene
 from jourdain.view.chromium import Browser
-from jourdain.view.default_shapes import Numbers, equivalent_box
 from jourdain.view.rotation import matrix_from_quaternion
+from jourdain.view.scenes.default_shapes import Numbers, equivalent_box
 
 Show = Callable[[Scene], Path]
 

@@ -12,9 +12,9 @@ import pytest
 import jourdain as jd
 from jourdain.errors import InputError
 from jourdain.structures import Material, beam, block, cable, circle, rectangle
-from jourdain.view.default_shapes import Numbers
-from jourdain.view.from_parts import node_places, solid_stress
 from jourdain.view.povray import save_povray
+from jourdain.view.scenes.default_shapes import Numbers
+from jourdain.view.scenes.from_parts import node_places, solid_stress
 
 
 def model() -> jd.Model:

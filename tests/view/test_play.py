@@ -77,7 +77,7 @@ def test_a_body_that_bends_is_pulled_at_a_point_that_moves_with_its_modes(formul
 
 
 def test_a_vertex_of_a_body_that_bends_is_held() -> None:
-    from jourdain.view.from_structure import surface_of
+    from jourdain.view.scenes.from_structure import surface_of
 
     s = arm().compile()
     h = Hand(s, [], True)

@@ -14,14 +14,14 @@ import scipy.sparse as sp
 from jourdain import structures
 from jourdain.errors import InputError
 from jourdain.structures import ReducedStructure, Section, Structure, circle, rectangle
-from jourdain.structures.elements import ElementGroup
-from jourdain.structures.sections import Material
+from jourdain.structures.parts.elements import ElementGroup
+from jourdain.structures.parts.sections import Material
 from jourdain.view import Body, Joint, Link, Mode, Point, Run, Scene, Track, povray_scene, vibration
-from jourdain.view.from_structure import MISES, hermite, outer_faces, structure_scene, surface_of
 from jourdain.view.plain import draw_plain
 from jourdain.view.scene import Frame
+from jourdain.view.scenes.from_structure import MISES, hermite, outer_faces, structure_scene, surface_of
+from jourdain.view.scenes.surface import SEQUENTIAL, Field, Node, Surface, coloured
 from jourdain.view.still import links, skin, traces
-from jourdain.view.surface import SEQUENTIAL, Field, Node, Surface, coloured
 
 SOFT = Material(2.0e9, 0.3, 1000.0)
 

@@ -7,7 +7,7 @@ import pytest
 
 import jourdain as jd
 from jourdain.view import state_scene
-from jourdain.view.from_solution import COLOURS
+from jourdain.view.scenes.from_solution import COLOURS
 
 
 def boom() -> jd.Model:

@@ -16,8 +16,8 @@ from .scalarised import FEASIBLE, violation
 from .studied import Held
 
 if TYPE_CHECKING:
-    from ..problem import Problem
     from ..workers import Workers
+    from .problem import Problem
     from .space import Evaluated
 
 

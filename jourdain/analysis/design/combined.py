@@ -13,9 +13,9 @@ from ...errors import InputError
 from ...symbolic.derivatives import gradient as slopes_of
 from ...symbolic.expr import Expr, symbol
 from ...symbolic.graph import evaluate, free_symbols
-from ..criteria import Criterion
 from ..gradients.gradient import Gradient
 from ..gradients.hessian import Hessian
+from .criteria import Criterion
 from .formulas import parsed
 
 

@@ -14,8 +14,8 @@ from .optimum import Optimum
 from .scalarised import FEASIBLE, violation
 
 if TYPE_CHECKING:
-    from ..problem import Problem
     from ..workers import Crew
+    from .problem import Problem
 
 
 def breeding_of(crossover: Any, mutation: Any, bits: Any) -> Breeding:

@@ -11,7 +11,7 @@ from ...symbolic.expr import Expr
 
 def parsed(text: str, symbols: Mapping[str, Expr], no: str, head: str) -> Expr:
     """The expression of a text that speaks of symbols by name; ``no`` says what a strange name is not, ``head`` begins what is told."""
-    from ...io.expression_language import ExpressionError, parse_expression
+    from ...io.model_files.expression_language import ExpressionError, parse_expression
     from ...symbolic import functions
 
     class Scope:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ...solvers.optimisers import Method
-    from ..problem import Problem
     from ..workers import Crew
+    from .problem import Problem
 
 METHODS = ("epsilon", "weighted", "nbi", "nsga2")
 #: Designs are the same where their criteria differ by less, as part of the spread.

@@ -19,8 +19,8 @@ from ...shown import Shown
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..problem import Problem
     from ..workers import Crew
+    from .problem import Problem
 
 #: Levels of the grid of elementary effects.
 LEVELS = 4

@@ -16,8 +16,8 @@ from ...results.store import Store
 from .space import Evaluated, Variable
 
 if TYPE_CHECKING:
-    from ..criteria import Criterion
-    from ..planned import Analysis
+    from .criteria import Criterion
+    from .planned import Analysis
 
 
 class Kept:

@@ -14,7 +14,7 @@ from ..gradients.units import over
 from .space import Space
 
 if TYPE_CHECKING:
-    from ..problem import Problem
+    from .problem import Problem
 
 #: A bound of a variable is active within this part of its span.
 AT_BOUND = 1e-7

@@ -15,7 +15,7 @@ from .front import hypervolume, undominated
 from .scalarised import FEASIBLE, Forms
 
 if TYPE_CHECKING:
-    from ..problem import Problem
+    from .problem import Problem
     from .space import Evaluated
 
 Watch = bool | Callable[[str], Any]

@@ -13,10 +13,10 @@ from .scalarised import FEASIBLE, Forms, Scalarised, least_violated, violation
 from .space import Evaluated, Space, Variable
 
 if TYPE_CHECKING:
-    from ..criteria import Criterion
-    from ..planned import Analysis
     from ..workers import Crew
+    from .criteria import Criterion
     from .kept import Kept
+    from .planned import Analysis
 
 
 @dataclass(frozen=True)

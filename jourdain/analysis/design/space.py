@@ -12,10 +12,10 @@ from ...errors import InputError, JourdainError
 from ...model.values import number
 
 if TYPE_CHECKING:
-    from ..criteria import Criterion
-    from ..planned import Analysis
     from ..workers import Crew
+    from .criteria import Criterion
     from .kept import Kept
+    from .planned import Analysis
     from .studied import Studied
 
 #: No bounds.

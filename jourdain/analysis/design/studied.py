@@ -21,9 +21,9 @@ from ...told import told
 from .formulas import parsed
 
 if TYPE_CHECKING:
-    from ..criteria import Constraint, Criterion
     from ..gradients.gradient import Gradient
-    from ..planned import Analysis
+    from .criteria import Constraint, Criterion
+    from .planned import Analysis
     from .space import Variable
 
 _PART = re.compile(r"\s*([+-]\s*\d+(?:\.\d*)?)\s*%\s*")
@@ -108,7 +108,7 @@ class Linked(Studied):
         """Bounds of parameters that follow others, where designs within the bounds of the variables would leave them."""
         from scipy.stats.qmc import Sobol
 
-        from ..criteria import Constraint, Criterion
+        from .criteria import Constraint, Criterion
 
         low, high = (np.array([getattr(v, side) for v in variables]) for side in ("lower", "upper"))
         about = np.array([v.value for v in variables])

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError, nearest
-from ..criteria import Criterion
 from ..gradients.gradient import Gradient
+from .criteria import Criterion
 from .studied import Studied
 
 

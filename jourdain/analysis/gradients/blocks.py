@@ -23,7 +23,7 @@ from .runs import NotCarried
 
 if TYPE_CHECKING:
     from ...systems.system import System
-    from ..planned import Analysis
+    from ..design.planned import Analysis
 
 #: Arguments of ``simulate`` by place.
 PLACES = ("x0", "t", "method")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...model.contact_loads import slot_count
-from ...model.penalty_laws import Penalty
+from ...model.contact.loads import slot_count
+from ...model.contact.penalty_laws import Penalty
 from ...solvers import load_method
 from ...symbolic.expr import KINDS, Expr
 from ...symbolic.graph import evaluate, free_symbols
@@ -15,10 +15,10 @@ from .constrained_runs import Constrained
 from .runs import IMPLICIT, OTHERS, OTHERS_BY, TABLEAUS, Differentiable, NotCarried
 
 if TYPE_CHECKING:
-    from ...model.contacts import Contact
+    from ...model.contact.contacts import Contact
     from ...results.solution import Solution
     from ...systems.system import System
-    from ..planned import Analysis
+    from ..design.planned import Analysis
 
 #: Kinds of run without a motion of their own to walk along.
 NOT_WALKED = ("prescribed", "contact events", "moreau")

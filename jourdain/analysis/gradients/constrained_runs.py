@@ -13,7 +13,7 @@ from ...symbolic.expr import ZERO, Expr
 from ...systems.constraints import velocity_column
 from ...systems.sensitivity import Derived, give
 from ...systems.tree.linkage import Linked
-from ..start_values import independent_names
+from ..equations.start_values import independent_names
 from .runs import Differentiable, NotCarried
 
 

@@ -16,11 +16,11 @@ from ...native.function import Function, compile_function
 from ...symbolic.expr import KINDS, Expr, symbol
 from ...symbolic.function import Argument, SymbolicFunction
 from ...symbolic.graph import free_symbols
-from ...systems.reactions import constrained_accelerations, multiplier_channel
+from ...systems.outputs.reactions import constrained_accelerations, multiplier_channel
 
 if TYPE_CHECKING:
     from ...systems.system import System
-    from ..criteria import Criterion
+    from ..design.criteria import Criterion
 
 _COMPONENTS = ("x", "y", "z")
 
@@ -124,8 +124,8 @@ def depends_on_time_only(e: Expr) -> bool:
 
 def parsed(system: System, text: str, own: Mapping[str, Expr]) -> Expr:
     """The expression written as text; constants come first, then what model files know, then channels of solutions."""
-    from ...io.expression_language import ExpressionError, parse_expression
-    from ...io.model_names import ModelNames
+    from ...io.model_files.expression_language import ExpressionError, parse_expression
+    from ...io.model_files.names import ModelNames
 
     names = ModelNames(system.model)
     eq = system.equations_of_motion

@@ -12,14 +12,14 @@ import numpy as np
 
 from ...errors import InputError
 from ...shown import Shown
-from ..criteria import Criterion, named
+from ..design.criteria import Criterion, named
 from .measure import measure
 from .units import units_of, value_units
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..planned import Analysis
+    from ..design.planned import Analysis
 
 #: Names of methods.
 METHODS = ("auto", "forward", "adjoint", "differences")

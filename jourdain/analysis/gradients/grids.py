@@ -22,15 +22,15 @@ from ...symbolic.expr import ONE, Expr, as_expr, symbol
 from ...symbolic.function import Argument, Result, SymbolicFunction
 from ...symbolic.graph import evaluate
 from ...systems.constraints import velocity_column
+from ..equations.residual import Point, Residual
 from ..inverse_dynamics import Actuator, find_actuators
 from ..kinematics import Motion
-from ..residual import Point, Residual
 from .expressions import Expressions, expressions_of
 
 if TYPE_CHECKING:
     from ...systems.system import System
-    from ..criteria import Criterion
-    from ..planned import Analysis
+    from ..design.criteria import Criterion
+    from ..design.planned import Analysis
 
 #: Verbs whose results are read at given times, with the options that are carried, in their order.
 OPTIONS = {

@@ -19,12 +19,12 @@ from ...model.values import number
 from ...shown import Shown
 from ...solvers.sensitivity.path import forwards
 from ...solvers.sensitivity.second import Second, bend_back, second_of
-from ..criteria import Criterion
+from ..design.criteria import Criterion
 from .gradient import numbers_of, present_value, split, variables_of
 from .simulated import GradientWarning, NotCarried, Simulated
 
 if TYPE_CHECKING:
-    from ..planned import Analysis
+    from ..design.planned import Analysis
 
 #: Names of methods.
 METHODS = ("exact", "gauss-newton", "differences")

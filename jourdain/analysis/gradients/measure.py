@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...results.solution import Solution
-from ..criteria import OF_MOTION, Criterion
+from ..design.criteria import OF_MOTION, Criterion
 from . import sampled
 from .expressions import Expressions, expressions_of
 from .grids import is_grid, measured

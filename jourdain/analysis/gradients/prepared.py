@@ -20,8 +20,8 @@ from .walks import Walks
 if TYPE_CHECKING:
     from ...results.solution import Solution
     from ...systems.system import System
-    from ..criteria import Criterion
-    from ..planned import Analysis
+    from ..design.criteria import Criterion
+    from ..design.planned import Analysis
 
 
 class Prepared:

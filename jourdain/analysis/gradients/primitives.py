@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...symbolic.expr import Expr
 from ...symbolic.functions import absolute
-from ..criteria import OF_MOTION, Criterion
+from ..design.criteria import OF_MOTION, Criterion
 from . import sampled
 from .sampled import SAMPLED
 

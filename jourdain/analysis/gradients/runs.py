@@ -12,9 +12,9 @@ from ...errors import InputError
 from ...formalisms.functions.dynamics import state_rates
 from ...formalisms.functions.touching import found_symbols
 from ...formalisms.functions.tree import multiplier_symbols
-from ...model.contact_methods import touches
+from ...model.contact.methods import touches
 from ...solvers.native_function import NativeFunction
-from ...solvers.ode import tableaus
+from ...solvers.ode.methods import tableaus
 from ...solvers.penalty.before import copied
 from ...solvers.sensitivity.explicit import Scheme, scheme_of
 from ...solvers.sensitivity.field import Field, map_of
@@ -31,7 +31,7 @@ from ...systems.tree.touch_slopes import TouchSlopes
 
 if TYPE_CHECKING:
     from ...systems.system import System
-    from ..planned import Analysis
+    from ..design.planned import Analysis
 
 #: Explicit methods by name.
 TABLEAUS = {t.name: t for t in vars(tableaus).values() if isinstance(t, tableaus.Tableau)}

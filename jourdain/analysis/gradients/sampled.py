@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import InputError
 
 if TYPE_CHECKING:
-    from ..criteria import Criterion
+    from ..design.criteria import Criterion
 
 #: Kinds that are read from samples.
 WINDOWED = ("moving_average", "sustained")

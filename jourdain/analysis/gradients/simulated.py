@@ -34,8 +34,8 @@ from .switches import Switch
 from .walks import Piece, apart, placed, side_by_side
 
 if TYPE_CHECKING:
-    from ..criteria import Criterion
-    from ..planned import Analysis
+    from ..design.criteria import Criterion
+    from ..design.planned import Analysis
 
 #: Weights that have grown by more than this on the way back are told of.
 GROWTH = 1e8

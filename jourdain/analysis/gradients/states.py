@@ -22,9 +22,9 @@ from ...symbolic.expr import Expr, symbol
 from ...symbolic.function import Argument, Result, SymbolicFunction
 from ...symbolic.graph import substitute
 from ...systems.tree.redundancy import redundant_rows
-from ..planned import VERBS
-from ..residual import Point, Residual
-from ..start_values import independent_names
+from ..design.planned import VERBS
+from ..equations.residual import Point, Residual
+from ..equations.start_values import independent_names
 from .expressions import Expressions, expressions_of
 from .gradient import Gradient, present_value
 from .grids import OPTIONS as ON_GRIDS
@@ -35,8 +35,8 @@ from .transfers import Transfers
 
 if TYPE_CHECKING:
     from ...systems.system import System
-    from ..criteria import Criterion
-    from ..planned import Analysis
+    from ..design.criteria import Criterion
+    from ..design.planned import Analysis
 
 #: Options with which they are carried, in their order.
 OPTIONS = {

@@ -13,7 +13,7 @@ from .expressions import expressions_of
 from .measure import Motion
 
 if TYPE_CHECKING:
-    from ..criteria import Criterion
+    from ..design.criteria import Criterion
 
 
 def finite(values: Mapping[str, float], criteria: Mapping[str, Criterion], result: Any) -> dict[str, float]:

@@ -25,7 +25,7 @@ from .expressions import parsed
 from .runs import NotCarried
 
 if TYPE_CHECKING:
-    from ..criteria import Criterion
+    from ..design.criteria import Criterion
     from .states import About
 
 

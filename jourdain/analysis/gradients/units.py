@@ -16,7 +16,7 @@ from ...symbolic.expr import Expr, symbol
 from ...symbolic.graph import topological
 
 if TYPE_CHECKING:
-    from ..criteria import Criterion
+    from ..design.criteria import Criterion
     from .gradient import Gradient
 
 Dimension = tuple[int, ...]
@@ -69,7 +69,7 @@ def dimension_of(g: Gradient, c: Criterion) -> Dimension | None:
         return _dimension(_OWN[c.kind])
     if not isinstance(c.expression, str) or c.kind in ("entry", "response"):
         return None
-    from ...io.expression_language import parse_expression
+    from ...io.model_files.expression_language import parse_expression
 
     scope = _Names(g, c.constants)
     try:

@@ -9,7 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from ...systems.system import System
-    from ..planned import Analysis
+    from ..design.planned import Analysis
     from .records import Record
 
 #: Samples at the beginning of a record through which a parabola is laid.

@@ -13,9 +13,9 @@ import numpy as np
 
 from ...errors import InputError, SolverError, nearest
 from ...model.values import number
-from .. import criteria as cr
+from ..design import criteria as cr
+from ..design.planned import Analysis
 from ..gradients.expressions import expressions_of
-from ..planned import Analysis
 from ..workers import Crew, Failed, Workers, crew_for, results
 from .first_guess import guess
 from .fit import Fit, told, whiteness

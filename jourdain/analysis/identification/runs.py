@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError
-from .. import criteria as cr
-from ..criteria import Criterion
+from ..design import criteria as cr
+from ..design.criteria import Criterion
 from ..gradients.expressions import expressions_of
 from ..gradients.measure import Motion
 from ..gradients.runs import NotCarried
 
 if TYPE_CHECKING:
-    from ..planned import Analysis
+    from ..design.planned import Analysis
 
 #: Relative step of differences, where a run has no exact derivatives.
 STEP = 1e-5

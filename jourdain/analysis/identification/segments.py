@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import InputError
-from .. import criteria as cr
-from ..planned import Analysis
+from ..design import criteria as cr
+from ..design.planned import Analysis
 from ..workers import Failed
 from .records import Record
 from .runs import Answer, Piece, Pieces, compared

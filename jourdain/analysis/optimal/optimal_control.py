@@ -14,7 +14,7 @@ from ...results.solution import Solution
 from ...solvers.optimisers.ipopt_method import solve_sparse
 from ...symbolic.expr import constant
 from ...symbolic.graph import substitute
-from ..criteria import Constraint, Criterion
+from ..design.criteria import Constraint, Criterion
 from ..gradients.expressions import expressions_of
 from .collocation import Collocation
 from .motion import OptimalMotion
@@ -132,7 +132,7 @@ class _Problem:
     def _first(self, given: Any) -> State:
         s = self.system
         if s.equations_of_motion.rows:
-            from ..start_values import closed_start
+            from ..equations.start_values import closed_start
 
             return closed_start(s, given)
         return s.state(given)

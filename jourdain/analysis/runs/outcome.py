@@ -6,15 +6,15 @@ import warnings
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...model.contact_methods import touches
+from ...model.contact.methods import touches
 from ...results.solution import Solution
 from ...solvers import ADAPTIVE
 from ...systems.audit import audited, beyond_limits, too_bent, too_short
 from ...systems.constraints import check_closed
-from ...systems.happened import event_table
 from ...systems.modes import dictating_mode
+from ...systems.outputs.happened import event_table
+from ...systems.outputs.solution import Then, solution_of
 from ...systems.run import Outcome, Restart, Run, SimulationError, SimulationInterrupted
-from ...systems.solution import Then, solution_of
 
 if TYPE_CHECKING:
     from ...systems.system import System
@@ -71,7 +71,7 @@ def told_of(system: System, run: Run, outcome: Outcome) -> Solution:
     if outcome.contacts is not None:
         solution.touching = outcome.contacts(solution)
     elif system.model.contacts and touches(system.model):
-        from ...systems.touch_table import TouchTable
+        from ...systems.outputs.touch_table import TouchTable
 
         solution.touching = TouchTable(solution, system.reference)
     if system.model.events:

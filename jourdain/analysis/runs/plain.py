@@ -21,8 +21,8 @@ from ...systems.audit import Limits
 from ...systems.callbacks import ended
 from ...systems.constraints import Start, look_at_start
 from ...systems.inputs import Inputs
+from ...systems.outputs.solution import Then
 from ...systems.run import LEAST_EXPLICIT, Outcome, Run, Settings
-from ...systems.solution import Then
 from ...systems.state import State, split_state
 from ...systems.tree.runs import ProjectedRun
 from ...systems.tree.system import TreeSystem

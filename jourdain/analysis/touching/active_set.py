@@ -16,8 +16,8 @@ import numpy as np
 from ...errors import InputError, SolverError, nearest
 from ...symbolic.expr import Expr
 from ...systems.pushed import pushed_system
-from ...systems.tree.contact_instant import RigidContacts, Touching
-from ..residual import Point, Residual
+from ...systems.tree.contact.instant import RigidContacts, Touching
+from ..equations.residual import Point, Residual
 
 if TYPE_CHECKING:
     from ...systems.state import State

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError, SolverError
-from ...model.contact_laws import rigid
-from ...model.contact_methods import touches
+from ...model.contact.laws import rigid
+from ...model.contact.methods import touches
 from ...solvers.complementarity.build import dense_problem
 from ...solvers.complementarity.solve import solution as solved
 from ...solvers.penalty.touch import touch_rows
 from ...systems.state import State
 from ...systems.touching import touching_at
-from ...systems.tree.contact_instant import RigidContacts
+from ...systems.tree.contact.instant import RigidContacts
 from ...systems.tree.system import TreeSystem
-from ..residual import close_loops
+from ..equations.residual import close_loops
 
 if TYPE_CHECKING:
     from ...model.model import Model

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...errors import SolverError
 from ...systems.pushed import touches_rigidly
-from ...systems.tree.contact_instant import RigidContacts
-from ..balance import coordinate_label
-from ..residual import Point, Residual
+from ...systems.tree.contact.instant import RigidContacts
+from ..equations.balance import coordinate_label
+from ..equations.residual import Point, Residual
 from .active_set import Pushing, pushing
 from .holding import Cones
 

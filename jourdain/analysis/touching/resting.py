@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...systems.pushed import touches_rigidly
-from ...systems.tree.contact_instant import RigidContacts, Touching
+from ...systems.tree.contact.instant import RigidContacts, Touching
 from ...systems.tree.partition import null_space
 
 if TYPE_CHECKING:

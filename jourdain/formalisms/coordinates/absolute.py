@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ...errors import InputError, ModelError
 from ...model.bodies import Body, Frame
 from ...model.constraints import Closure, Equation
-from ...model.flexible import FlexibleBody
+from ...model.elastic.flexible import FlexibleBody
 from ...model.joints import Coordinate, Drive, Joint, Motion
 from ...model.model import Model
 from ...model.topology import Topology

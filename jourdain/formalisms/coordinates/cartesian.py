@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import InputError, ModelError
 from ...model.bodies import Body
-from ...model.flexible import FlexibleBody
+from ...model.elastic.flexible import FlexibleBody
 from ...model.model import Model
 from ...symbolic.expr import HALF, ONE, ZERO, Expr, add, div, mul, neg, sub, symbol, where
 from ...symbolic.functions import cos, sin, sqrt

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import InputError, ModelError
 from ...model.constraints import Closure
-from ...model.flexible import FlexibleBody
+from ...model.elastic.flexible import FlexibleBody
 from ...model.joints import Coordinate
 from ...model.model import Model
 from ...symbolic.derivatives import jvp, sparse_jacobian

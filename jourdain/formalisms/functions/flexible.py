@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...model.bodies import Body, Frame
-from ...model.flexible import Elasticity, FlexibleBody
+from ...model.elastic.flexible import Elasticity, FlexibleBody
 from ...symbolic.expr import ONE, ZERO, Expr, sub
 from ...symbolic.function import SymbolicFunction
 from ...symbolic.vectors import NULL, Matrix, Vector

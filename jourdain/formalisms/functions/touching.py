@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...model.bodies import Frame
-from ...model.contact_laws import SPEED, Rigid
-from ...model.contact_loads import TouchLoad
+from ...model.contact.laws import SPEED, Rigid
+from ...model.contact.loads import TouchLoad
+from ...model.contact.penalty_laws import Penalty, Point
 from ...model.model import Model
-from ...model.penalty_laws import Penalty, Point
 from ...symbolic.expr import ZERO, Expr, add, symbol
 from ...symbolic.function import Argument, SymbolicFunction
 from ...symbolic.graph import substitute

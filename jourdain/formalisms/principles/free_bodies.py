@@ -8,9 +8,9 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 from ...errors import InputError
-from ...model.bending import refuse_flexible
 from ...model.bodies import Body, Frame, MassGiven
 from ...model.constraints import Closure
+from ...model.elastic.bending import refuse_flexible
 from ...model.model import Model
 from ...symbolic.derivatives import jacobian
 from ...symbolic.expr import ONE, ZERO, Expr, add, mul, symbol, unary

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...model.bodies import Body
-from ...model.flexible import FlexibleBody
+from ...model.elastic.flexible import FlexibleBody
 from ...symbolic.expr import HALF, TWO, ZERO, Expr, add, mul, neg
 from ...symbolic.vectors import Vector
 from ..modal_inertia import deformed_moments, modal_inertia

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ...errors import InputError, ModelError
-from ...model.flexible import FlexibleBody
+from ...model.elastic.flexible import FlexibleBody
 from ...symbolic.derivatives import jacobian
 from ...symbolic.expr import ONE, ZERO, Expr, add, div
 from ...symbolic.vectors import IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Vector, steiner

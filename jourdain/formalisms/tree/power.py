@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...model.contact_loads import TouchLoad
+from ...model.contact.loads import TouchLoad
 from ...symbolic.derivatives import jvp
 from ...symbolic.expr import KINDS, ZERO, Expr, add, mul, sub
 from ...symbolic.function import SymbolicFunction

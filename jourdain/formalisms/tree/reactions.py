@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from ...errors import InputError
 from ...model.bodies import Body, Frame
-from ...model.flexible import FlexibleBody
+from ...model.elastic.flexible import FlexibleBody
 from ...model.model import Model
 from ...model.topology import Branch
 from ...model.values import vector

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError
-from ...model.bending import refuse_flexible
 from ...model.bodies import Body
+from ...model.elastic.bending import refuse_flexible
 from ...model.model import Model
 from ...shown import Shown
 from ...symbolic.derivatives import jacobian

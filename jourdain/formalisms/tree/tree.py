@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ModelError
-from ...model.bending import is_flexible
 from ...model.bodies import Body, Frame
+from ...model.elastic.bending import is_flexible
 from ...model.joints import Coordinate, Motion
 from ...model.model import Model
 from ...symbolic.derivatives import jvp
@@ -25,7 +25,7 @@ from .links import SORTS, AxisLink, Link, Rotation, Translation
 from .rods import Coupling, take_up_rods
 
 if TYPE_CHECKING:
-    from ...model.flexible import FlexibleBody
+    from ...model.elastic.flexible import FlexibleBody
     from .links.flexible import FlexibleLink
 
 

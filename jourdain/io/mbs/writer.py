@@ -16,7 +16,7 @@ from ...model.constraints import Closure, Equation
 from ...model.topology import Branch
 from ...model.units import quantity
 from ...symbolic.graph import evaluate
-from ..placement import Inertial, Pose, about, clean
+from ..model_files.placement import Inertial, Pose, about, clean
 from .data import Cut, Drawing, JointData
 
 #: How far a joint axis may be off a coordinate axis and still be taken for it.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..placement import Inertial, Pose
+from ..model_files.placement import Inertial, Pose
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ...model.contact_laws import rigid
-from ...model.contacts import BodyShape, may_touch
+from ...model.contact.contacts import BodyShape, may_touch
+from ...model.contact.laws import rigid
 from ..xml_reader import Element
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import InputError, JourdainError
 from ...model.shapes import box, capsule, cylinder, ellipsoid, mesh, plane, polyhedron_properties, sphere
 from ..drawings import hex_colour, placed
-from ..placement import Inertial, Pose, from_quaternion, z_to
+from ..model_files.placement import Inertial, Pose, from_quaternion, z_to
 from ..xml_reader import Element
 from .mesh_files import has_polygons, read_mesh
 from .primitives import shell_inertia, solid_inertia

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...errors import InputError, JourdainError
 from ...model import Body, Model
+from ..model_files.placement import Inertial, Pose, from_axis_angle, together, z_to
 from ..notes import tell
-from ..placement import Inertial, Pose, from_axis_angle, together, z_to
 from ..xml_reader import Element, read_xml
 from .at_rest import AtRest, Freedom, spring_and_damper
 from .attach import expand_attachments

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import InputError
-from ..placement import Pose, about, clean, from_axis_angle, from_quaternion, z_to
+from ..model_files.placement import Pose, about, clean, from_axis_angle, from_quaternion, z_to
 from ..xml_reader import Element, read_xml
 
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")

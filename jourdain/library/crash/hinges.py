@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import InputError
 from ...model.joints import Joint
 from ...model.model import Model
-from ...structures.sections import Material, Section
+from ...structures.parts.sections import Material, Section
 from ...symbolic.expr import Expr
 from ...symbolic.functions import absolute, where
 from .device import play, positive

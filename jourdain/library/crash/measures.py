@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...analysis.criteria import Criterion, final, largest, mean, sustained
+from ...analysis.design.criteria import Criterion, final, largest, mean, sustained
 from ...errors import InputError
 from ...model.model import Model
 from ...model.values import number

@@ -14,7 +14,7 @@ from ...model.bodies import Body, Frame
 from ...model.model import Model
 from ...model.shapes import box
 from ...model.values import number
-from ...structures.beams import beam
+from ...structures.parts.beams import beam
 from ...structures.structure import Structure
 from .buffers import contact_device
 from .device import positive, row_of

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...model.bodies import Body
+from ...model.contact.penalty_laws import bristle, hunt_crossley, regularised
 from ...model.model import Model
-from ...model.penalty_laws import bristle, hunt_crossley, regularised
 from ...model.shapes import box, cylinder, ellipsoid
 from ...symbolic.expr import Expr
 from ...symbolic.functions import absolute, maximum, minimum, tanh, where

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...analysis.criteria import combined, final, largest, mean, smallest, total
-from ...analysis.planned import Analysis
-from ...analysis.problem import Problem
+from ...analysis.design.criteria import combined, final, largest, mean, smallest, total
+from ...analysis.design.planned import Analysis
+from ...analysis.design.problem import Problem
 from ...errors import InputError
 from .crush import crush_device
 from .measures import crash_criteria

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ...model.contact.penalty_laws import kelvin_voigt, regularised
 from ...model.joints import Joint
 from ...model.model import Model
-from ...model.penalty_laws import kelvin_voigt, regularised
 from ...model.shapes import capsule, cone, cylinder, sphere
 from ...model.units import quantity
 from ...results.solution import Solution

@@ -16,7 +16,7 @@ from jourdain.solvers.kept import ROOM
 from jourdain.solvers.native_function import NativeFunction, is_finite
 from jourdain.solvers.ode.events import Event, Samples, Switch
 from jourdain.solvers.ode.method import Method
-from jourdain.solvers.ode.tableaus import Tableau
+from jourdain.solvers.ode.methods.tableaus import Tableau
 from jourdain.solvers.ode.trajectory import Checkpoint, Trajectory
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _plain(
     rhs: NativeFunction, t_span: tuple[float, float], x0: ArrayLike | Checkpoint, step: float, max_steps: int, dense: bool | None
 ) -> Trajectory:
     """The shortest way: fixed steps of order 4 and nothing else."""
-    from jourdain.solvers.ode.plain_rk4 import plain_rk4
+    from jourdain.solvers.ode.methods.plain_rk4 import plain_rk4
 
     start = x0.x if isinstance(x0, Checkpoint) else np.array(x0, dtype=np.float64).ravel()
     t0, t1 = float(t_span[0]), float(t_span[1])

@@ -14,7 +14,7 @@ from ...native.call import address as at
 from ...native.function import aligned
 from ...native.kernel import hot, jit
 from ...native.record import Floats, Integers, Record
-from ..ode.tableaus import Tableau
+from ..ode.methods.tableaus import Tableau
 from .field import Field, Readings, evaluate, pull_rate, pull_reading, push_rate, push_reading, read
 
 

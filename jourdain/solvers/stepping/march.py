@@ -1,6 +1,6 @@
 """The native march of an assembled system: gather, kernels by address, scatter, sparse LU, Newton, commit or roll back, audit.
 
-The step is that of :mod:`jourdain.elements.schemes`.  Newton's method tests increment and residual, searches along the line
+The step is that of :mod:`jourdain.elements.discrete.schemes`.  Newton's method tests increment and residual, searches along the line
 when a full step does not help, tries a second predictor, and halves the step when both fail; smaller steps conserve as large ones do,
 and the step grows again afterwards.  Nothing returns to Python but for output, progress, a new analysis of the matrix, and, where that does
 not help, factors by a library.

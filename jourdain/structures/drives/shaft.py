@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError, SolverError
-from ..sections import circle
+from ..parts.sections import circle
 
 Complex = NDArray[np.complex128]
 

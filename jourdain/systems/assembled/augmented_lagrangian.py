@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...elements.discrete.schemes import scheme
 from ...elements.potentials import AugmentedLagrangian
-from ...elements.schemes import scheme
 from ...errors import ModelError, SolverError
 from ...results.solution import Solution
 

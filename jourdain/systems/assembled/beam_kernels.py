@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from ...elements.beam import VISCOSITIES, Beam
+from ...elements.discrete.schemes import EVALUATIONS
 from ...elements.element import Reduction
-from ...elements.schemes import EVALUATIONS
 from ...elements.vectors import VectorStep
 from ...solvers.stepping import beam as native
 from ...solvers.stepping import frame as ap

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ...elements.discrete.schemes import EVALUATIONS
 from ...elements.element import Reduction
-from ...elements.schemes import EVALUATIONS
 from ...elements.vectors import VectorElement, VectorStep
 from ...errors import InputError
-from ...model.penalty_laws import Penalty
+from ...model.contact.penalty_laws import Penalty
 from ...results.channel import Channel
 from ...solvers.adapter import at_rest
 from ...solvers.native_function import NativeFunction

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...elements.schemes import NAMES
+from ...elements.discrete.schemes import NAMES
 from ...errors import InputError
 from ...formalisms.coordinates.directors import directors
 from ...results.solution import Solution
@@ -150,7 +150,7 @@ class DirectorSystem(DescriptorSystem):
             return super().equilibrium(
                 x0, unknowns, exchange, equations, kind, extra, inputs, accelerations, steady, continuation, iterations
             )
-        from ...analysis.by_elements import balance, equilibrium
+        from ...analysis.equations.by_elements import balance, equilibrium
 
         plain = unknowns is None and not exchange and not equations and not extra and not accelerations and steady is None
         if kind == "static" and plain and continuation == "gravity":
@@ -168,7 +168,7 @@ class DirectorSystem(DescriptorSystem):
         """A, B, C, D about a state, with mass, damping and stiffness of the engine's elements; see :func:`jourdain.analysis.linearise.linearise`."""
         if self._touches or contacts:
             return super().linearise(state, inputs, outputs, u, preferred, contacts)
-        from ...analysis.by_elements import linearise
+        from ...analysis.equations.by_elements import linearise
 
         return linearise(self, state, inputs, outputs, u, preferred)
 
@@ -183,7 +183,7 @@ class DirectorSystem(DescriptorSystem):
         """
         if self._touches:
             return super().inverse_dynamics_along(motion, actuators, times, x0, inputs)
-        from ...analysis.by_elements import inverse_dynamics_along
+        from ...analysis.equations.by_elements import inverse_dynamics_along
 
         return inverse_dynamics_along(self, motion, actuators, times, x0, inputs)
 
@@ -194,7 +194,7 @@ class DirectorSystem(DescriptorSystem):
         """Forces that hold a state, by the engine's elements; see :func:`jourdain.analysis.inverse_dynamics.static_forces`."""
         if self._touches:
             return super().static_forces(state, actuators, inputs)
-        from ...analysis.by_elements import static_forces
+        from ...analysis.equations.by_elements import static_forces
 
         return static_forces(self, state, actuators, inputs)
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...elements.discrete.schemes import Scheme
 from ...elements.element import Element, Symbols, symbols_of
-from ...elements.schemes import Scheme
 from ...errors import InputError, ModelError, SolverError
 from ...native.function import Function, compile_function
 from ...solvers.stepping import frame as ap

@@ -25,8 +25,8 @@ from ...formalisms.loops.loop_closure import closure_rows, cut_joint_closure
 from ...formalisms.tree.links import Wrench
 from ...model.bodies import Body, Frame
 from ...model.constraints import Closure, Equation
-from ...model.contact_loads import TouchLoad
-from ...model.contact_methods import touches
+from ...model.contact.loads import TouchLoad
+from ...model.contact.methods import touches
 from ...model.joints import Coordinate, Joint
 from ...model.load_sorts import JointForce, LinkForce, Load
 from ...symbolic.derivatives import jvp

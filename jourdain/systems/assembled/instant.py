@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import bmat, coo_matrix, csc_matrix, csr_matrix, identity
 
+from ...elements.discrete.stepping import ElementStep
 from ...elements.instant import at_instant
-from ...elements.stepping import ElementStep
 from ...elements.vectors import VectorElement
 from ...errors import InputError
 from ...symbolic.graph import evaluate

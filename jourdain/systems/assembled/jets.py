@@ -17,8 +17,8 @@ import numpy as np
 from scipy.linalg import svd
 from scipy.sparse import coo_matrix
 
+from ...elements.discrete.stepping import ElementStep
 from ...elements.element import Element
-from ...elements.stepping import ElementStep
 from ...errors import InputError, SolverError
 from ...symbolic.derivatives import jvp, sparse_jacobian
 from ...symbolic.expr import ONE, ZERO, Expr, add, as_expr, mul, sub, symbol

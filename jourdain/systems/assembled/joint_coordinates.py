@@ -18,7 +18,7 @@ from ...symbolic.expr import ONE, Expr
 from ...symbolic.graph import evaluate
 
 if TYPE_CHECKING:
-    from ...analysis.residual import Point
+    from ...analysis.equations.residual import Point
     from .from_model import DirectorAssembly
 
 

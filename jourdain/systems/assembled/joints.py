@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...elements.discrete.null_space import PairMotion, freedoms_of
 from ...elements.element import Element, Reduction
-from ...elements.null_space import PairMotion, freedoms_of
 from ...elements.pairs import Pair, Spherical
 from ...errors import ModelError
 from ...native.function import Function, compile_function

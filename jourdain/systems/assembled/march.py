@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ...elements.schemes import Scheme, scheme
+from ...elements.discrete.schemes import Scheme, scheme
 from ...errors import InputError, SolverError
 from ...results.events import ACTION, END, EventTable, Occurrence
 from ...results.solution import Solution

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ...elements.discrete.stepping import ElementStep
 from ...elements.element import Element, Reduction, symbols_of
-from ...elements.stepping import ElementStep
 from ...elements.vectors import VectorElement
 from ...errors import ModelError
 from ...native import engine

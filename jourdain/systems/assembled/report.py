@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...elements.schemes import Scheme
+from ...elements.discrete.schemes import Scheme
 from ...solvers.memory_log import not_renewed
 from ...solvers.stepping import frame as ap
 

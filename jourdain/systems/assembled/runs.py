@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...elements.schemes import scheme
+from ...elements.discrete.schemes import scheme
 from ...errors import InputError, SolverError
 from ...results.channel import Channel
 from ...results.solution import Solution
@@ -19,8 +19,8 @@ from ...symbolic.expr import Expr
 from ...symbolic.graph import evaluate
 from ..callbacks import called
 from ..descriptor.poses import tree_states
+from ..outputs.solution import solution_of
 from ..run import Happened, Outcome, Restart, Run, Settings, among_steps
-from ..solution import solution_of
 from ..state import State
 from .from_model import DirectorAssembly, JointElements
 from .march import March, Marched

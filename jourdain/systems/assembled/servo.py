@@ -16,7 +16,7 @@ from scipy.linalg import eig, eigh, null_space, svd
 from scipy.sparse import bmat, csc_matrix, csr_matrix, diags
 from scipy.sparse.linalg import splu
 
-from ...elements.schemes import Scheme
+from ...elements.discrete.schemes import Scheme
 from ...elements.servo_projection import Projected
 from ...errors import InputError
 from .instant import Equations, Instant

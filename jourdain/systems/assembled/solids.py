@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...elements.discrete.schemes import EVALUATIONS
 from ...elements.element import Reduction
 from ...elements.point_laws import PointLaw
-from ...elements.schemes import EVALUATIONS
 from ...elements.solid import VISCOSITIES, Solid
 from ...elements.vectors import VectorStep
 from ...native.function import Function, compile_function

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
-from ...elements.schemes import scheme
+from ...elements.discrete.schemes import scheme
 from ...errors import InputError, SolverError
 from ...solvers.linear.sparse_modes import ConstrainedVibration
 from .instant import Equations

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...elements.discrete.schemes import Scheme, scheme
 from ...elements.element import Element
-from ...elements.schemes import Scheme, scheme
 from ...errors import InputError, ModelError
 from ...results.solution import Solution
 from ...told import told

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError
 from ..pushed import touches_rigidly
-from ..tree.contact_events import set_valued
-from ..tree.framed_contacts import FramedContacts
-from ..tree.moreau import MoreauMarch
+from ..tree.contact.events import set_valued
+from ..tree.contact.framed import FramedContacts
+from ..tree.contact.moreau import MoreauMarch
 from .runs import DescriptorRun
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...formalisms.coordinates.natural import natural
 from ..compiled import Wrenches
+from ..outputs.reactions import reactions_of_accelerations
 from ..pushed import touches_rigidly
-from ..reactions import reactions_of_accelerations
 from .system import DescriptorSystem
 
 if TYPE_CHECKING:

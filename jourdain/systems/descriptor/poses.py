@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...formalisms.coordinates.descriptor import BodyMotion
-from ..solution import NoJointCoordinates
+from ..outputs.solution import NoJointCoordinates
 from ..state import State
 
 if TYPE_CHECKING:

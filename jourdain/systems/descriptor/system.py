@@ -17,8 +17,8 @@ from ...solvers.constraints.reductions import independent_rows, multipliers, red
 from ...solvers.native_function import NativeFunction
 from ...symbolic.graph import Operations
 from ..compiled import Wrenches
+from ..outputs.reactions import reactions_of_accelerations, share_reactions
 from ..pushed import pushed_inputs, pushed_system, touches_rigidly
-from ..reactions import reactions_of_accelerations, share_reactions
 from ..run import make_run
 from ..state import State, split_state
 from ..system import System
@@ -125,7 +125,7 @@ class DescriptorSystem(System):
     def _pushed(self, given: Any, inputs: Mapping[str, float] | None) -> tuple[DescriptorSystem, State, dict[str, float]]:
         """The same formulation with forces of rigid contacts as inputs, a state of it, and all inputs, these forces found by their laws."""
         from ..formulations import formulate
-        from ..tree.contact_events import forces_at
+        from ..tree.contact.events import forces_at
 
         state, tree = self._state(given), pushed_system(self)
         if self._twin is None or self._twin.reference is not tree:

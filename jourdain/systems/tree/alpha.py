@@ -20,7 +20,7 @@ from ...solvers.ode.integrate import integrate
 from ...solvers.ode.trajectory import Checkpoint, Trajectory
 from ..modes import check_quasi_static
 from ..ode_run import OdeRun
-from ..reactions import multiplier_channel
+from ..outputs.reactions import multiplier_channel
 from ..run import DEFAULTS, Outcome, Settings
 from ..state import State
 from .runs import ProjectedRun
@@ -129,7 +129,7 @@ def integrate_alpha(
     Without a step the step adapts; velocities are then projected onto the constraints after every step, because what index 3
     leaves of their violation would spoil λ when the step shrinks.  ``by`` may only prepare the integration; ``after`` follows each fixed step.
     """
-    from ...solvers.ode import generalized_alpha as alpha
+    from ...solvers.ode.methods import generalized_alpha as alpha
 
     plan, residual, consistent = implicit_side(native, method)
     chosen = alpha.method(method, rho, plan, adaptive=step is None, redundant=redundant)
@@ -217,7 +217,7 @@ def _pointers(native: NativeSystem, f: Function, keep: list[object]) -> np.ndarr
 
 def _residual(native: NativeSystem) -> tuple[Any, NativeFunction]:
     """The plan of sizes, and the equations with their tangent as the generalised-α kernels take them."""
-    from ...solvers.ode import generalized_alpha as alpha
+    from ...solvers.ode.methods import generalized_alpha as alpha
 
     system = native.system
     eq, turns = system.equations_of_motion, system.configuration.quaternions

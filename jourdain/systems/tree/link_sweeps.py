@@ -21,7 +21,7 @@ from jourdain.native.kernel import jit, kernel
 from jourdain.native.record import Address, Floats, Integers, Record, Table
 from jourdain.solvers.linear.dense import cholesky, cholesky_solve
 
-from .loose_bodies import loose_acceleration, loose_poses
+from .contact.loose_bodies import loose_acceleration, loose_poses
 
 # Position coordinates of a link that turns by a quaternion.
 QUATERNION = 4

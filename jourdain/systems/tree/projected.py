@@ -13,8 +13,8 @@ import numpy as np
 
 from ...errors import InputError
 from ...formalisms.functions.registry import assemble, vector_result
-from ...model.bending import flexible_bodies
-from ...model.contact_methods import touches
+from ...model.contact.methods import touches
+from ...model.elastic.bending import flexible_bodies
 from ...native.function import Function, compile_function
 from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Event, Switch

@@ -232,7 +232,7 @@ class TreeSystem(System):
             from ..unknowns import find_unknowns
 
             find_unknowns(self.reference, clock, x, u)
-        from ..reactions import constrained_accelerations
+        from ..outputs.reactions import constrained_accelerations
 
         a, _ = constrained_accelerations(self, clock, x, u, np.broadcast_to(tau, (*shape, self.nv)).reshape(-1, self.nv))
         found = a.reshape(*shape, self.nv)
@@ -300,7 +300,7 @@ class TreeSystem(System):
 
     def _solved(self, given: Any, inputs: Mapping[str, float] | None) -> tuple[State, np.ndarray, np.ndarray]:
         """The state, v̇ and λ."""
-        from ..reactions import constrained_accelerations
+        from ..outputs.reactions import constrained_accelerations
 
         s = self._state(given)
         own, u = self._acting(s, inputs)
@@ -312,7 +312,7 @@ class TreeSystem(System):
         u = self.inputs_at(state, inputs)
         if not touches_rigidly(self.model):
             return self, u
-        from .contact_events import forces_at
+        from .contact.events import forces_at
 
         return pushed_system(self), pushed_inputs(self, u[None], forces_at(self, state, inputs))[0]
 
@@ -331,7 +331,7 @@ class TreeSystem(System):
 
     def reactions(self, state: Any = None, inputs: Mapping[str, float] | None = None) -> Wrenches:
         """Force and torque (world axes) on the child of each joint and the second frame of each closure."""
-        from ..reactions import constrained_accelerations, reactions_at
+        from ..outputs.reactions import constrained_accelerations, reactions_at
 
         s = self._state(state)
         own, u = self._acting(s, inputs)
@@ -349,7 +349,7 @@ class TreeSystem(System):
             reduction = "projected"
         kind = _kind_of_run(reduction, str(settings.method))
         if kind.kind not in SET_VALUED and touches_rigidly(self.model):
-            from .contact_events import ContactEventRun, set_valued
+            from .contact.events import ContactEventRun, set_valued
 
             if kind.kind != "projected":
                 why = f"reduction '{reduction}'" if reduction != "projected" else f"method '{settings.method}'"
@@ -394,11 +394,11 @@ def _kind_of_run(reduction: str, method: str) -> type[Run]:
     from .runs import REDUCTIONS
 
     if method == "moreau" and reduction == "projected":
-        from .moreau import MoreauRun
+        from .contact.moreau import MoreauRun
 
         return MoreauRun
     if method == "nonsmooth-generalized-alpha" and reduction == "projected":
-        from .nonsmooth_alpha import NonsmoothAlphaRun
+        from .contact.alpha import NonsmoothAlphaRun
 
         return NonsmoothAlphaRun
     if method in ALPHA_METHODS and reduction == "projected":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...formalisms.functions.touching import law_function
-from ...model.penalty_laws import Penalty
+from ...model.contact.penalty_laws import Penalty
 from ...native.function import aligned
 from ...native.record import Table
 from ...solvers.collision.records import Contact as Found

@@ -86,7 +86,7 @@ LOOPS: dict[str, tuple[Callable[[], jd.Model], dict[str, float], list[str]]] = {
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops_and_nonholonomic_constraints(name: str, method: str) -> None:
     """Criteria with multipliers and accelerations; dependent initial values follow."""
-    from jourdain.systems.reactions import multiplier_channel
+    from jourdain.systems.outputs.reactions import multiplier_channel
 
     make, start, wrt = LOOPS[name]
     s = make().compile()

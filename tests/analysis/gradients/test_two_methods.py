@@ -94,7 +94,7 @@ LOOPS: dict[str, tuple[Callable[[], jd.Model], dict[str, float], list[str]]] = {
 def test_loops_and_nonholonomic_constraints(name: str) -> None:
     make, start, wrt = LOOPS[name]
     s = make().compile()
-    from jourdain.systems.reactions import multiplier_channel
+    from jourdain.systems.outputs.reactions import multiplier_channel
 
     row = multiplier_channel(s.equations_of_motion.rows[0].name)
     q, v = s.coordinate_names[0], s.velocity_names[-1]

@@ -130,7 +130,7 @@ def crank_and_rocker(rod: str, **options):
 
 
 def accelerations(system, state):
-    from jourdain.systems.reactions import constrained_accelerations
+    from jourdain.systems.outputs.reactions import constrained_accelerations
 
     return constrained_accelerations(system, np.array([0.0]), state.x[None], system.input_values()[None])[0][0]
 

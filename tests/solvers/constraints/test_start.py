@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jourdain.solvers.constraints.balance import balance, memory_size
 from jourdain.solvers.constraints.start import SINGULAR, independent, room
-from jourdain.systems.reactions import _least_norm
+from jourdain.systems.outputs.reactions import _least_norm
 from jourdain.systems.tree.branches import loses_rank
 
 

@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 
 from jourdain.solvers import integrate
 from jourdain.solvers.native_function import NativeFunction
-from jourdain.solvers.ode.adams import PAST_ROOM, ROOM, History
 from jourdain.solvers.ode.frame import Clock, Count
+from jourdain.solvers.ode.methods.adams import PAST_ROOM, ROOM, History
 from tests.solvers.native import native
 
 Motion = Callable[[float], np.ndarray]

@@ -9,7 +9,7 @@ import pytest
 
 import jourdain as jd
 from jourdain.library.mechanisms import bouncing_ball, bricard, heavy_top
-from jourdain.solvers.ode.generalized_alpha import coefficients
+from jourdain.solvers.ode.methods.generalized_alpha import coefficients
 
 REFERENCE = {"method": "dop853", "rtol": 1e-12, "atol": 1e-13}
 

@@ -24,8 +24,8 @@ from jourdain.elements import (
     section_of,
 )
 from jourdain.elements.carriers import Directors, Ground
-from jourdain.elements.schemes import scheme
-from jourdain.elements.stepping import ElementStep
+from jourdain.elements.discrete.schemes import scheme
+from jourdain.elements.discrete.stepping import ElementStep
 from jourdain.errors import InputError, ModelError
 from jourdain.solvers.stepping import frame as ap
 from jourdain.solvers.stepping.kernels import accept

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import jourdain as jd
+from jourdain.elements.discrete.schemes import NAMES
 from jourdain.elements.dissipation import Plastic, PointDashpot, Viscoelastic, Viscous
 from jourdain.elements.element import Element
 from jourdain.elements.potentials import CoordinatePotential, PointMass
-from jourdain.elements.schemes import NAMES
 from jourdain.systems.assembled.system import AssembledSystem
 
 

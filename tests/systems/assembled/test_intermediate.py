@@ -10,9 +10,9 @@ from scipy.linalg import null_space
 from scipy.sparse import csc_matrix
 
 from jourdain.elements.carriers import Ground
+from jourdain.elements.discrete.schemes import NAMES, scheme
 from jourdain.elements.pairs import Revolute
 from jourdain.elements.rigid import DirectorBody
-from jourdain.elements.schemes import NAMES, scheme
 from jourdain.systems.assembled.system import AssembledSystem
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 
-from jourdain.elements.null_space import choose, variable_reduction
+from jourdain.elements.discrete.null_space import choose, variable_reduction
 from jourdain.elements.rigid import DirectorBody
 from jourdain.errors import JourdainError
 from jourdain.library.manipulators import planar_manipulator, radio_telescope, stewart_platform

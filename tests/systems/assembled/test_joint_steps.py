@@ -11,10 +11,10 @@ from scipy.sparse import csc_matrix
 
 from jourdain.elements.augmentation import JointAngle, Screw
 from jourdain.elements.carriers import Ground
+from jourdain.elements.discrete.schemes import NAMES, scheme
 from jourdain.elements.pairs import Revolute, Spherical, Universal
 from jourdain.elements.potentials import CoordinatePotential
 from jourdain.elements.rigid import DirectorBody
-from jourdain.elements.schemes import NAMES, scheme
 from jourdain.errors import JourdainError
 from jourdain.library import conserving
 from jourdain.library.manipulators import planar_manipulator

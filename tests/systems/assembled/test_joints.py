@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from jourdain.elements.augmentation import JointAngle, JointDisplacement, Screw
 from jourdain.elements.carriers import Ground
-from jourdain.elements.null_space import PlanarPlatform, choose, leg_gradients, planar_hinge, planar_transfer, variable_reduction
+from jourdain.elements.discrete.null_space import PlanarPlatform, choose, leg_gradients, planar_hinge, planar_transfer, variable_reduction
 from jourdain.elements.pairs import (
     Cylindrical,
     Pair,
@@ -44,7 +44,7 @@ PLANAR = (PlanarRevolute, PlanarPrismatic, PlanarRigid)
 
 def joints_of(s: AssembledSystem, h: float) -> tuple[Any, JointSpace]:
     """A run in joint coordinates that has not begun."""
-    from jourdain.elements.schemes import scheme
+    from jourdain.elements.discrete.schemes import scheme
 
     run, _ = s.new_run(scheme("energy-momentum"), "joints", 0.0, 1.0, h, 1, 1e-12, 20)
     return run, run.joints

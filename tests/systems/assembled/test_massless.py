@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from jourdain.analysis.simulate import SimulationError
+from jourdain.elements.discrete.schemes import NAMES
 from jourdain.elements.dissipation import Viscous
 from jourdain.elements.element import Element
 from jourdain.elements.potentials import CoordinatePotential, PointMass
-from jourdain.elements.schemes import NAMES
 from jourdain.errors import InputError
 from jourdain.symbolic.functions import sin
 from jourdain.systems.assembled.system import AssembledSystem

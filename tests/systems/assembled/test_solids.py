@@ -20,13 +20,13 @@ from jourdain.elements import (
     quadrilateral,
     tetrahedron,
 )
-from jourdain.elements.schemes import scheme
-from jourdain.elements.stepping import ElementStep
+from jourdain.elements.discrete.schemes import scheme
+from jourdain.elements.discrete.stepping import ElementStep
 from jourdain.errors import InputError, ModelError
 from jourdain.solvers.stepping import frame as ap
 from jourdain.solvers.stepping.kernels import accept
 from jourdain.solvers.stepping.kernels import evaluate as native_evaluate
-from jourdain.structures.solids import HEX20
+from jourdain.structures.parts.solids import HEX20
 from jourdain.symbolic.functions import log
 from jourdain.symbolic.graph import evaluate
 from jourdain.systems.assembled.system import AssembledSystem

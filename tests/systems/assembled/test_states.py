@@ -8,9 +8,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import jourdain as jd
+from jourdain.elements.discrete.schemes import NAMES
 from jourdain.elements.element import Element
 from jourdain.elements.potentials import PointMass
-from jourdain.elements.schemes import NAMES
 from jourdain.errors import ModelError
 from jourdain.model.tyres import linear_tyre, tyre
 from jourdain.symbolic import exp, sin, sqrt

@@ -5,9 +5,9 @@ import pytest
 
 import jourdain as jd
 from jourdain.analysis.simulate import SimulationError
+from jourdain.elements.discrete.schemes import NAMES
 from jourdain.elements.element import Composite, Element, Internal, Servo
 from jourdain.elements.rigid import DirectorBody
-from jourdain.elements.schemes import NAMES
 from jourdain.errors import InputError, ModelError, SolverError
 from jourdain.systems.assembled.system import AssembledSystem
 from tests.systems.assembled.assembled_models import LENGTH, Ball, Particle, chain, dumbbell, planar_pendulum, top

@@ -12,7 +12,7 @@ from scipy.spatial import ConvexHull
 
 import jourdain as jd
 from jourdain.errors import InputError
-from jourdain.model.contact_laws import rigid
+from jourdain.model.contact.laws import rigid
 
 G = 9.81
 

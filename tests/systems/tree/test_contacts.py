@@ -11,7 +11,7 @@ import pytest
 
 import jourdain as jd
 from jourdain.errors import InputError, JourdainError, ModelError
-from jourdain.model.contact_laws import rigid
+from jourdain.model.contact.laws import rigid
 
 G = 9.81
 
@@ -242,7 +242,7 @@ def test_a_stack_stands_and_its_floor_carries_its_weight() -> None:
 
 
 def test_more_contacts_than_expected_find_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    from jourdain.systems.tree import contacts
+    from jourdain.systems.tree.contact import contacts
 
     s, start = stack(3)
     plain = run(s, start, 0.05, 2e-3)
@@ -307,7 +307,7 @@ def test_neighbours_of_a_chain_do_not_touch_but_others_do() -> None:
         m.revolute(f"j{k}", before if k == 0 else before.at(0, 0, -0.2), link, axis="y")
         before = link
     m.contact("all", law=rigid())
-    from jourdain.model.contacts import apart
+    from jourdain.model.contact.contacts import apart
 
     assert apart(m, m.contacts["all"]) == {frozenset(("link0", "link1")), frozenset(("link1", "link2"))}
 

@@ -11,7 +11,7 @@ import pytest
 import jourdain as jd
 from jourdain.library import mechanisms, nonholonomic
 from jourdain.solvers.ode.integrate import integrate
-from jourdain.systems.reactions import constrained_accelerations
+from jourdain.systems.outputs.reactions import constrained_accelerations
 from jourdain.systems.tree.partition import normal_criterion, projective_criterion
 from jourdain.systems.tree.reduced import ReducedSystem
 

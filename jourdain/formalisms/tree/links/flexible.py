@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....model.flexible import FlexibleBody
+from ....model.elastic.flexible import FlexibleBody
 from ....symbolic.expr import ONE, ZERO, Expr, add
 from ....symbolic.vectors import NO_INERTIA, NULL, Inertia, Matrix, Turn, Vector
 from ...modal_inertia import ModalInertia, modal_inertia

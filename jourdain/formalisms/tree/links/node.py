@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import add as plus
 
-from ....model.deformation import Deformation
+from ....model.elastic.deformation import Deformation
 from ....symbolic.expr import ONE, TWO, ZERO, Expr, add
 from ....symbolic.vectors import Inertia, Matrix, Turn, Vector, turn_of
 from .flexible import BendingFreedom, BendingLink

@@ -12,8 +12,8 @@ from ....errors import InputError
 from .parts import Numbers, Part
 
 if TYPE_CHECKING:
-    from ....structures.beams import BeamElements
-    from ....structures.sections import Section
+    from ....structures.parts.beams import BeamElements
+    from ....structures.parts.sections import Section
     from ..program import Handle
     from ..system import AssembledSystem
 
@@ -27,7 +27,7 @@ class BeamPart(Part):
 
     def check(self) -> None:
         """Damping, offsets, other masses."""
-        from ....structures.beams import end_levers
+        from ....structures.parts.beams import end_levers
 
         self.refuse_damping()
         part, total = self.body.part.part, 0.0

@@ -13,15 +13,15 @@ from ....elements.carriers import Directors, Ground
 from ....elements.dissipation import Plastic, Viscous
 from ....elements.element import Element
 from ....errors import InputError, ModelError
-from ....model.contact_loads import TouchLoad
+from ....model.contact.loads import TouchLoad
 from ....symbolic.expr import ZERO
 from .beam_parts import BeamPart
 from .cables import CableLine, add_slider, watch_boundaries
 from .parts import Numbers
 
 if TYPE_CHECKING:
-    from ....model.flexible import Slider
-    from ....structures.sections import Section
+    from ....model.elastic.flexible import Slider
+    from ....structures.parts.sections import Section
     from ..program import Handle
     from ..system import AssembledSystem
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import InputError
 from ....model.bodies import Body, Frame
-from ....model.contact_loads import TouchLoad
-from ....model.flexible import FlexibleBody
+from ....model.contact.loads import TouchLoad
+from ....model.elastic.flexible import FlexibleBody
 from ....model.joints import Joint, joint_motions
 from ....model.sensors import QUANTITIES
 from ....symbolic.vectors import IDENTITY, Matrix, Vector

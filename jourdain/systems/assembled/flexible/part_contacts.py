@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ....errors import InputError
-from ....model.penalty_laws import Penalty
+from ....model.contact.penalty_laws import Penalty
 from ....solvers.penalty.conserving import BODY
-from ...contact_pairs import Pairs, pairs_of
+from ...outputs.contact_pairs import Pairs, pairs_of
 from ...touching import Among
 from ..contacts import Contacts
 
 if TYPE_CHECKING:
-    from ....model.contacts import BodyShape
+    from ....model.contact.contacts import BodyShape
     from ....model.model import Model
     from ..from_model import DirectorAssembly
     from ..program import Handle

@@ -15,9 +15,9 @@ from ....errors import InputError
 from .interfaces import RigidSide, Seat, Seats
 
 if TYPE_CHECKING:
-    from ....model.flexible import FlexibleBody
+    from ....model.elastic.flexible import FlexibleBody
     from ....model.model import Model
-    from ....structures.solids import SolidElements
+    from ....structures.parts.solids import SolidElements
     from ..program import Handle
     from ..system import AssembledSystem
 
@@ -124,7 +124,7 @@ class SolidPart(Part):
     @property
     def elements(self) -> SolidElements:
         """The elements of the structure."""
-        from ....structures.solids import SolidElements
+        from ....structures.parts.solids import SolidElements
 
         found = self.body.part.part.elements[0]
         assert isinstance(found, SolidElements)
@@ -204,8 +204,8 @@ def separated(model: Model, coupling: str) -> tuple[Model, list[Part]]:
 
 def _kind(seats: Seats) -> type[Part]:
     """What makes elements of a structure."""
-    from ....structures.beams import BeamElements, CableElements
-    from ....structures.solids import SolidElements
+    from ....structures.parts.beams import BeamElements, CableElements
+    from ....structures.parts.solids import SolidElements
     from .beam_parts import BeamPart
     from .cable_parts import CablePart
 

@@ -1,0 +1,1 @@
+"""Equations at an instant, as the verbs ask for them."""

@@ -1,0 +1,1 @@
+"""Who touches whom, by which law: what a model says of contacts."""

@@ -1,0 +1,1 @@
+"""Bodies that bend, as a model describes them."""

@@ -1,0 +1,1 @@
+"""Methods of integration, one file a family."""

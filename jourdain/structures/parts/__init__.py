@@ -1,0 +1,1 @@
+"""Elastic parts from elements: beams, trusses, solids, their sections and freedoms."""

@@ -1,0 +1,1 @@
+"""What a run gave: states as named channels, reactions, energy, contacts."""

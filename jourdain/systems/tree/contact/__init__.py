@@ -1,0 +1,1 @@
+"""Rigid contacts of trees: rows, laws, steps and events."""

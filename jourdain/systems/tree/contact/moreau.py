@@ -1,0 +1,220 @@
+"""Runs of trees with contacts by Moreau's time-stepping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....errors import InputError
+from ....results.channel import Channel
+from ....solvers.nonsmooth import moreau
+from ....solvers.nonsmooth.records import ACTING, DEPTH, DISSIPATED, ITERATIONS, NO_ROOM, OPENING, RESIDUAL
+from ....solvers.ode.events import Event
+from ....solvers.ode.integrate import integrate
+from ....solvers.ode.trajectory import Trajectory
+from ...inputs import Inputs
+from ...ode_run import OdeRun
+from ...outputs.driven_books import supplied_in_steps
+from ...pushed import touches_rigidly
+from ...run import DEFAULTS, Outcome, Restart, Settings
+from ...state import State, split_state
+from ..crossing import joined
+from ..runs import ProjectedRun
+from .contacts import SWEEPS, TOLERANCE, TreeContacts
+from .table import ContactTable
+
+if TYPE_CHECKING:
+    from ....results.solution import Solution
+
+
+class MoreauMarch(OdeRun):
+    """Fixed steps in which impacts, rest and sliding of all contacts are found together, in any coordinates: rows are (q, v, z, forces, books)."""
+
+    kind = "moreau"
+    honours = frozenset(DEFAULTS) - {"rtol", "atol", "max_step", "steps"}
+    #: Where the run starts in its own coordinates.
+    own: State
+
+    def __init__(
+        self, system: Any, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
+        tolerance: float = TOLERANCE, max_iterations: int = SWEEPS, overlap: str | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(system, start, span, inputs, settings)
+        self.kind = MoreauMarch.kind
+        if settings.step is None:
+            raise InputError(f"simulate '{system.model.name}': method 'moreau' needs step= in seconds, such as step=1e-3")
+        if overlap not in (None, "push apart"):
+            raise InputError(f"simulate '{system.model.name}': overlap = {overlap!r} is unknown; it may be 'push apart'")
+        if not (system.model.contacts or touches_rigidly(system.model)):
+            raise InputError(
+                f"simulate '{system.model.name}': method 'moreau' is for contacts, and there are none; declare some by m.contact(…)"
+            )
+        self._control = float(tolerance), int(max_iterations)
+        self.contacts = self.contacts_of_run()
+        self.contacts.begin(*self._control)
+        self._note_warm()
+        if overlap is None:
+            self.contacts.refuse_overlaps(self.own, ", or let overlap='push apart' do it")
+
+    def contacts_of_run(self) -> TreeContacts:
+        """The contacts in the coordinates of the run, whose start is ``own``."""
+        raise NotImplementedError
+
+    def _double_room(self) -> None:
+        self.contacts.raise_room(2 * self.contacts.room)
+        self._note_warm()
+
+    def _note_warm(self) -> None:
+        s = self.contacts.record.contacts
+        #: What a step takes over from the one before, for steppers that go back.
+        self._warm = s, s.old_key, s.old_impulse, s.old_speed
+
+    def first(self) -> np.ndarray:
+        """The state, with nothing booked yet."""
+        return np.r_[self.own.x, np.zeros(self.contacts.size - len(self.own.x))]
+
+    def memory(self, u: np.ndarray) -> dict[str, Any]:
+        """Also what contacts did in the last step, from which the next one begins to search."""
+        return super().memory(u) | {"touching": self._touching()}
+
+    def _touching(self) -> tuple[np.ndarray, ...]:
+        """Keys, impulses and speeds of the contacts of the last step; its end, its length and the sum over its velocities."""
+        s, *arrays = self._warm
+        last = self.contacts.record
+        return *(x[: 3 * s.old_count].copy() for x in arrays), np.array([last.last_t, last.last_h, last.last_sum])
+
+    def _take_up(self, keys: np.ndarray, impulses: np.ndarray, speeds: np.ndarray, step: np.ndarray) -> None:
+        while len(keys) > self._warm[1].size:
+            self._double_room()
+        s, *arrays = self._warm
+        s.old_count = len(keys) // 3
+        for own, given in zip(arrays, (keys, impulses, speeds), strict=True):
+            own[: len(keys)] = given
+        last = self.contacts.record
+        last.last_t, last.last_h, last.last_sum = map(float, step)
+
+    def portable(self, saved: Callable[[str], Any]) -> dict[str, Any]:
+        """What contacts did in the last step."""
+        return {"touching": self._touching()}
+
+    def take(self, data: Mapping[str, Any]) -> Any:
+        """Those of another process."""
+        self._take_up(*data["touching"])
+
+    def resumed(self, restart: Restart) -> Any:
+        """Goes on with the impulses of the last step."""
+        self._take_up(*restart.memory["touching"])
+        return super().resumed(restart)
+
+    def _check_method(self) -> None:
+        pass  # the system chose this kind of run by the method
+
+    def march(
+        self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
+    ) -> Any:
+        """The integration; where contacts find no room, it goes on with twice as much."""
+        done: list[Trajectory] = []
+        while True:
+            found = self._march(first, span, by, more, **changes)
+            if not isinstance(found, Trajectory) or found.status != "failed" or f"status {NO_ROOM} " not in found.message:
+                break
+            done.append(found)
+            first, span = found.restart, (found.restart.t, span[1])
+            self._double_room()
+        return joined([*done, found]) if done else found
+
+    def _march(self, first: Any, span: tuple[float, float], by: Callable[..., Any], more: Sequence[Event], **changes: Any) -> Any:
+        native, control = self.native, self.control() | changes
+        self.contacts.close(native)
+        for word in ("rtol", "atol", "max_step", "steps"):
+            control.pop(word)
+        if control["t_eval"] is not None:
+            control["t_eval"] = [t for t in control["t_eval"] if t >= span[0]]
+        return by(
+            native.rhs, span, first, moreau.method(), jacobian=self.contacts.native(), project=self.contacts.projection(native.project),
+            switch=self.contacts.switch(native.switch), events=[*self.acting_events(), *more], samples=self.inputs.samples(span, native.u, self.model_state),
+            **self.inputs.renewing(native, self.renewed), **control,
+        )  # fmt: skip
+
+    def outcome(self, trajectory: Trajectory) -> Outcome:
+        """Forces and books are channels; laws that were not met are said."""
+        found = super().outcome(trajectory)
+        more = found.channels or dict
+        channels = lambda: {**contact_channels(self.contacts, self._kept_rows(found.t, trajectory)), **more()}
+        driven = supplied_in_steps(self.settings.times is None)
+        found = replace(found, channels=channels, contacts=lambda solution: ContactTable(solution, self._again), driven=driven)
+        found = told_of_laws(found, self.contacts, self._control[1])
+        self.contacts.release()
+        return found
+
+    def _kept_rows(self, t: np.ndarray, trajectory: Trajectory) -> np.ndarray:
+        """Rows at the times that are kept."""
+        return trajectory.x if len(t) == len(trajectory.t) else trajectory.at(t)
+
+    def _again(self, solution: Solution, k: int) -> tuple[TreeContacts, float]:
+        """Takes step k of a solution of this run once more, after the one before it; the contacts as that step leaves them."""
+        state, known, span, settings = steps_again(self, solution, k)
+        tolerance, limit = self._control
+        run = type(self)(
+            self.system, state, span, Inputs(self.system, *known), settings, tolerance=tolerance, max_iterations=limit, overlap="push apart"
+        )
+        run.go()
+        return run.contacts, float(settings.step or 0.0)
+
+
+def steps_again(run: OdeRun, solution: Solution, k: int) -> tuple[State, list[dict[str, float]], tuple[float, float], Settings]:
+    """State, inputs and memories, span and settings to take step k of a solution once more, after the one before it."""
+    s, first, h = run.system, max(0, k - 1), float(solution.t[k + 1] - solution.t[k])
+    t = float(solution.t[first])
+    names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
+    state = split_state(s, np.array([solution[n][first] for n in names]), t)
+    known = [{n: float(solution[n][first]) for n in group} for group in (s.model.outer_inputs, s.model.memories)]
+    return state, known, (t, float(solution.t[k + 1])), replace(run.settings, step=h, times=None, progress=False)
+
+
+class MoreauRun(MoreauMarch, ProjectedRun):
+    """Those of a tree in joint coordinates."""
+
+    def contacts_of_run(self) -> TreeContacts:
+        self.own = self.start
+        return TreeContacts.of(self.system)
+
+
+def told_of_laws(found: Outcome, contacts: TreeContacts, limit: int) -> Outcome:
+    """The outcome of a run with what is to be said of laws that were not met."""
+    worst = contacts.record.worst
+    if worst.residual > 0.0:
+        a, b = (contacts.name_of(i) for i in (worst.shape_a, worst.shape_b))
+        if worst.residual == np.inf:
+            told = (
+                f"the restitution between '{a}' and '{b}' is not a number at {worst.speed:.6g} m/s (t = {worst.t:.6g} s); "
+                "give a restitution= that has a value at every speed"
+            )
+            found = replace(found, message=told)
+        elif found.status == "finished":
+            told = (
+                f"the law of contact between '{a}' and '{b}' is missed by {worst.residual:.3g} m/s at t = {worst.t:.6g} s with at most "
+                f"{limit} iterations; take a smaller step, or more max_iterations="
+            )
+            found = replace(found, status="doubtful", message=told)
+    return found
+
+
+def contact_channels(contacts: TreeContacts, x: np.ndarray) -> dict[str, Channel]:
+    """Net forces of each contact on its bodies (means over the step before), and the books of all contacts."""
+    found = contacts.wrench_channels(x, contacts.first_place)
+    books = x[:, contacts.books :]
+    found["contacts.dissipated"] = Channel(books[:, DISSIPATED].copy(), "J", "energy taken by contacts")
+    found["contacts.depth"] = Channel(books[:, DEPTH].copy(), "m", "deepest penetration before it is taken away")
+    found["contacts.residual"] = Channel(books[:, RESIDUAL].copy(), "m/s", "residual of the contact laws")
+    found["contacts.acting"] = Channel(books[:, ACTING].copy(), "", "contacts that act")
+    found["contacts.iterations"] = Channel(books[:, ITERATIONS].copy(), "", "iterations for the contact laws")
+    if contacts.record.laws.problem.relaxed:
+        found["contacts.opening"] = Channel(books[:, OPENING].copy(), "m/s", "speed at which convex cones open sliding contacts, at most")
+    return found
+
+
+__all__ = ["MoreauMarch", "MoreauRun", "contact_channels", "steps_again", "told_of_laws"]

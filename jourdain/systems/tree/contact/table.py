@@ -1,0 +1,149 @@
+"""What touched what in a run: the contacts of any step, found again from the states that were kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....errors import InputError
+from ....shown import Shown
+from ....solvers.nonsmooth.contact_set import DRY
+
+if TYPE_CHECKING:
+    from ....results.solution import Solution
+    from .contacts import TreeContacts
+    from .events import ContactEventRun
+
+
+@dataclass(frozen=True)
+class Touch(Shown):
+    """One contact in a step: the force on ``body_a`` (N, mean over the step), where it acts (m), the normal from b to a, and the gap (m)."""
+
+    contact: str
+    body_a: str
+    body_b: str
+    point: np.ndarray
+    normal: np.ndarray
+    gap: float
+    force: np.ndarray
+    #: "stick", "slip" or "open".
+    state: str
+
+    def __str__(self) -> str:
+        force = ", ".join(f"{x:.6g}" for x in self.force)
+        where = ", ".join(f"{x:.6g}" for x in self.point)
+        return f"{self.contact}: {self.body_a} on {self.body_b} at ({where}) m, force ({force}) N, gap {self.gap:.3g} m, {self.state}"
+
+
+class WhatTouched(Shown):
+    """Contacts of a run: ``at(t)`` gives those of an instant, ``summary()`` what happened in all of it."""
+
+    _solution: Solution
+
+    def _row(self, t: float) -> int:
+        """The last row of the solution that is not after an instant of the run."""
+        sol = self._solution
+        if not sol.t[0] <= t <= sol.t[-1]:
+            raise InputError(f"contacts: t = {t:g} s is outside of the run, {sol.t[0]:g} to {sol.t[-1]:g} s")
+        return int(np.searchsorted(sol.t, t, side="right") - 1)
+
+    def summary(self) -> str:
+        """What happened, in a line."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<contacts: {self.summary()}>"
+
+
+class ContactTable(WhatTouched):
+    """Contacts of a run in fixed steps: ``at(t)`` gives those of the step that holds t."""
+
+    def __init__(self, solution: Solution, again: Callable[[Solution, int], tuple[TreeContacts, float]]) -> None:
+        self._solution, self._again = solution, again
+
+    def at(self, t: float) -> list[Touch]:
+        """The contacts of the step that holds an instant; the run must have kept every step."""
+        sol = self._solution
+        if not sol.metadata.get("every_step", False):
+            raise InputError("contacts: the solution has not kept every step; simulate it without times= and outputs=")
+        self._row(t)
+        k = int(np.clip(np.searchsorted(sol.t, t, side="left") - 1, 0, len(sol.t) - 2))
+        contacts, h = self._again(sol, k)
+        return list(_touches(contacts, h))
+
+    def summary(self) -> str:
+        """Pairs, the deepest penetration, the largest residual of the laws and the energy that contacts took."""
+        sol = self._solution
+        depth, residual, acting, taken = (sol[f"contacts.{n}"] for n in ("depth", "residual", "acting", "dissipated"))
+        return (
+            f"{int(acting.max(initial=0.0))} contacts at most, {int(acting[-1])} at the end; deepest penetration {depth.max(initial=0.0):.3g} m; "
+            f"laws met to {residual.max(initial=0.0):.3g} m/s; energy taken {taken[-1]:.6g} J"
+        )
+
+
+def _touches(contacts: TreeContacts, h: float) -> Any:
+    """The contacts that the last step has left in memory."""
+    record = contacts.record
+    s, p, u, friction = record.contacts, record.laws.p, record.laws.problem.u, record.laws.problem.coefficient
+    for k in np.flatnonzero(s.sort[: s.count] < DRY).tolist():
+        axes, impulse = s.axes[9 * k : 9 * k + 9].reshape(3, 3), p[3 * k : 3 * k + 3]
+        pull = float(np.hypot(*(impulse[1:] / np.maximum(friction[k], 1e-300))))
+        slides = float(np.hypot(u[3 * k + 1], u[3 * k + 2])) > 1e-9 or (pull > 0.0 and pull >= impulse[0] * (1.0 - 1e-9))
+        a, b = (contacts.body_of(int(s.key[3 * k + i])) for i in (0, 1))
+        yield Touch(
+            contacts.law_name(int(s.law[k])), a, b, s.point[3 * k : 3 * k + 3].copy(), axes[0].copy(), float(s.gap[k]),
+            impulse @ axes / h, "open" if impulse[0] <= 0.0 else "slip" if slides else "stick",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Impact:
+    """One contact in an impact: the impulse on ``body_a`` (N s), its place, and the normal speeds (m/s) before and after."""
+
+    t: float
+    contact: str
+    body_a: str
+    body_b: str
+    impulse: np.ndarray
+    point: np.ndarray
+    before: float
+    after: float
+
+    def __str__(self) -> str:
+        impulse = ", ".join(f"{x:.6g}" for x in self.impulse)
+        return (
+            f"{self.t:.12g} s: {self.body_a} on {self.body_b} ({self.contact}), ({impulse}) N s, {self.before:.6g} to {self.after:.6g} m/s"
+        )
+
+
+class EventContacts(WhatTouched):
+    """Contacts of a run with events: ``impacts``, and ``at(t)`` with those that are closed."""
+
+    def __init__(self, solution: Solution, run: ContactEventRun) -> None:
+        self._solution, self._run = solution, run
+        #: Every contact of every impact.
+        self.impacts = tuple(run.impacts)
+        #: When accumulating impacts have ended in rest, and between whom.
+        self.rests = tuple(run.rests)
+
+    def at(self, t: float) -> list[Touch]:
+        """The contacts that are closed at the last row of the solution not after an instant."""
+        sol, s = self._solution, self._run.system
+        k = self._row(t)
+        names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
+        return self._run.touches(float(sol.t[k]), np.array([*(sol[n][k] for n in names), 0.0]))
+
+    def summary(self) -> str:
+        """Impacts, closed contacts and the energy that contacts took."""
+        sol = self._solution
+        closed_ones, taken = sol["contacts.acting"], sol["contacts.dissipated"]
+        return (
+            f"{len({i.t for i in self.impacts})} impacts; {int(closed_ones.max(initial=0.0))} contacts closed at most, {int(closed_ones[-1])} at the end; "
+            f"energy taken {taken[-1]:.6g} J"
+        )
+
+
+__all__ = ["ContactTable", "EventContacts", "Impact", "Touch", "WhatTouched"]

@@ -1,0 +1,1 @@
+"""Scenes of models, motions, structures: what is drawn for which body."""
