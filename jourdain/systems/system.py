@@ -70,7 +70,7 @@ def verb(method: Callable[P, R]) -> Callable[P, R]:
             refuse_contacts(args[0].model, method.__name__)  # type: ignore[attr-defined]
         for x in (*args[1:], *given.values()):
             if isinstance(x, State):
-                check_belongs(args[0].reference, x.system.reference, "state")  # type: ignore[attr-defined]
+                check_belongs(args[0].reference, getattr(x.system, "reference", x.system), "state")  # type: ignore[attr-defined]
         try:
             return method(*args, **given)
         except FAILURES as error:

@@ -85,9 +85,8 @@ def differentiable(
     if model.unknowns:
         raise refuse(f"algebraic unknown '{next(iter(model.unknowns))}' is not carried yet", others)
     for contact in model.contacts.values():
-        told = _of_contact(contact, system, wrt)
-        if told:
-            raise refuse(f"contact '{contact.name}' {told[0]}", f"{told[1]}, or {others}")
+        if (refused := _of_contact(contact, system, wrt)) is not None:
+            raise refuse(f"contact '{contact.name}' {refused[0]}", f"{refused[1]}, or {others}")
     start = plan.start(values)
     inputs = Inputs(system, plan.kwargs.get("inputs"), start.memory)
     for name_, controller in inputs.controllers.items():

@@ -41,7 +41,8 @@ class Constrained(Differentiable):
     def _attach(self) -> None:
         self._take_native()
         self.linked.attach(self.native, self.record, self.u)
-        self._project = self.with_held(self.native.project)
+        project = self.native.project
+        self._project = None if project is None else self.with_held(project)
         self.record.project = map_of(self._project, 3)
         self._touch()
         for word in self._needed:

@@ -96,15 +96,11 @@ class Motion:
         if table is None:
             return self._sought(names, signs, self.read_all)
         with table.then.held():
-            if table.between is None or not self._fast:
+            # states are read without their channels where the table has all names that expressions speak of, in their order
+            if table.between is None or self.expressions.system.reference is not table.system.reference:
                 return self._sought(names, signs, self.read_all)
             reader = self.expressions.reader(names)
             return self._sought(names, signs, lambda _, times: reader(times, *table.sampled(times)))
-
-    @property
-    def _fast(self) -> bool:
-        """Whether states between steps are read without their channels: the table has all names that expressions speak of, in their order."""
-        return self.expressions.system.reference is self.solution.frame_provider.table.system.reference
 
     def _sought(
         self, names: tuple[str, ...], signs: np.ndarray, read: Callable[[tuple[str, ...], np.ndarray], np.ndarray]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from ...systems.tree.touch_slopes import TouchSlopes
 
 if TYPE_CHECKING:
     from ...systems.system import System
+    from ...systems.touching import PairOfShapes
     from ..design.planned import Analysis
 
 #: Explicit methods by name.
@@ -61,7 +62,7 @@ class Differentiable:
         self.u = inputs.initial.copy() if inputs.initial.size else np.zeros(1)
         self._events: dict[tuple[Any, ...], Derived] = {}
         #: Surfaces of switches that are located, by name.
-        self.watched: dict[str, Expr] = {}
+        self.watched: dict[str, Expr | PairOfShapes] = {}
         #: Those of them where laws only bend: rates are the same on both sides, so that their instants need no derivatives.
         self.bends: set[str] = set()
         self.start = start
@@ -379,7 +380,8 @@ class Differentiable:
         return found
 
     def _of_event(self, word: str, event: str, symbols: Sequence[Expr]) -> Derived:
-        surface = self.watched.get(event)  # other runs may watch other surfaces under its name
+        # other runs may watch other surfaces under its name; gaps of shapes only bend, and nobody asks for their derivatives
+        surface = cast("Expr | None", self.watched.get(event))
         key = (word, event if surface is None else surface.id, *(s.id for s in symbols))
         if key not in self._events:
             outputs = self._of_word(word, event, surface)

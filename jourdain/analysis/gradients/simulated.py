@@ -22,7 +22,6 @@ from ...results.solution import Solution
 from ...solvers.sensitivity.implicit import NOT_FOUND
 from ...solvers.sensitivity.path import AT_REST, Path, backwards, forwards
 from ...solvers.sensitivity.touched import NO_ROOM, NO_SLOPE
-from ...symbolic.expr import Expr, brief
 from ...systems.run import SimulationError
 from ...systems.touching import PairOfShapes
 from .blocks import Blocks, run_within
@@ -30,7 +29,7 @@ from .measure import Motion
 from .prepared import compiled_for
 from .primitives import Primitive, locate
 from .runs import NotCarried
-from .switches import Switch
+from .switches import Switch, surface_text
 from .walks import Piece, apart, placed, side_by_side
 
 if TYPE_CHECKING:
@@ -184,13 +183,15 @@ class Simulated:
         for _ in range(4):
             jumps, bent = surfaces.crossed(self.t, self.x)
             pairs = self._met()
-            new = [j for j in (*jumps, *((*bent, *pairs) if to_bends else ())) if j not in watched]
+            crossed: list[int | PairOfShapes] = [*jumps, *bent, *pairs] if to_bends else [*jumps]
+            new = [j for j in crossed if j not in watched]
             if not new:
                 break
             watched += new
-            bends = (bends | {*bent, *pairs}) - {*jumps}
+            bends |= {*bent, *pairs}
+            bends -= {*jumps}
             items = [surfaces.items[j] if isinstance(j, int) else j for j in watched]
-            surface = brief(items[-1]) if isinstance(items[-1], Expr) else "the gap of two shapes"
+            surface = surface_text(items[-1])
             directions = [surfaces.directions.get(j, 0) if isinstance(j, int) else 0 for j in watched]
             try:
                 found = plan.keeping_steps(watch=[*zip(items, directions, strict=True)]).run(values)
@@ -268,7 +269,7 @@ class Simulated:
             if i > first:  # else it follows an event at the same instant without anything that jumps
                 self.pieces.append(Piece(first, i, names[0], True, tuple(names[1:])))
                 if names[0] in self.run.watched and names[0] not in self.run.bends:
-                    self.switches.append(Switch(float(self.t[i]), brief(self.run.watched[names[0]])))
+                    self.switches.append(Switch(float(self.t[i]), surface_text(self.run.watched[names[0]])))
             first = i + 1
         for t, names in happened.items():
             if t < self.t[-1]:
@@ -323,7 +324,7 @@ class Simulated:
             warnings.warn(f"gradient of '{self.system.model.name}': {told}", GradientWarning, stacklevel=6)
 
     def told_of(self, event: str) -> str:
-        return f"a zero of {brief(self.run.watched[event])}" if event in self.run.watched else f"'{event}'"
+        return f"a zero of {surface_text(self.run.watched[event])}" if event in self.run.watched else f"'{event}'"
 
     def _walk(self, path: Path, kernel: Any, back: bool = False) -> None:
         """One walk along all pieces, or block by block."""

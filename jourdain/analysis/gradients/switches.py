@@ -16,6 +16,7 @@ from ...native.function import Function, compile_function
 from ...symbolic.expr import KINDS, Expr, brief, neg, sub
 from ...symbolic.function import Argument, Result, SymbolicFunction
 from ...symbolic.graph import free_symbols, topological
+from ...systems.touching import PairOfShapes
 from .runs import Differentiable
 
 #: A rate that changes by more than this part of its largest value within a tiny time jumps.
@@ -26,6 +27,11 @@ BEND, BESIDE = 1e-2, 1e-4
 SHARP = 1e-5
 #: How many crossings of a surface are looked at.
 MOST = 20
+
+
+def surface_text(surface: Expr | PairOfShapes) -> str:
+    """What is zero on a surface, for messages."""
+    return brief(surface) if isinstance(surface, Expr) else "the gap of two shapes"
 
 
 @dataclass(frozen=True)
