@@ -39,6 +39,8 @@ TRIALS = 32
 
 #: A residual of the conditions of Karush, Kuhn and Tucker that counts as converged, whatever the optimiser says.
 STATIONARY = 1e-6
+#: A residual beyond which a search that calls itself converged has stopped on a slope, and is told so.
+SLOPING = 1.0
 
 
 @told
@@ -397,10 +399,15 @@ class Problem:
             kkt, multipliers = np.nan, {}
             message = "no design meets all constraints; the least violated misses " + (", ".join(broken) or "a bound on a criterion")
         spent = {"runs": counts[0], "gradients": counts[1], "iterations": found.iterations}
+        notes = list(space.notes)
+        if feasible and found.converged and kkt > SLOPING:
+            notes.append(
+                f"the objective still slopes here (KKT residual {kkt:.1e}): a bend of it, or the edge of designs that cannot run; try starts=8"
+            )
         return Optimum(
             self, space.named(found.x), {v.name: v.unit for v in self.variables}, float(a @ y), dict(zip(self.minimise, map(float, y), strict=False)),
             held, feasible, found.converged or kkt < STATIONARY, kkt, multipliers, solver, message, spent,
-            tuple(e.message for e in failed), tuple(space.notes), dict(zip(self.minimise, map(float, a), strict=False)),
+            tuple(e.message for e in failed), tuple(notes), dict(zip(self.minimise, map(float, a), strict=False)),
         )  # fmt: skip
 
     # -- what is given ----------------------------------------------------------------------------------------------
