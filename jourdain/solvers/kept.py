@@ -60,7 +60,19 @@ class Kept:
     def joined(self) -> tuple[np.ndarray, ...]:
         """The columns; those in files are arrays whose pages are read when they are used."""
         if not self._files:
-            return self._blocks[0] if len(self._blocks) == 1 else tuple(map(np.concatenate, zip(*self._blocks, strict=True)))
+            try:
+                return self._blocks[0] if len(self._blocks) == 1 else tuple(map(np.concatenate, zip(*self._blocks, strict=True)))
+            except MemoryError:  # less than twice the rows: what is in files needs no room of its own
+                self._spill()
+        try:
+            return self._mapped()
+        except (MemoryError, OSError) as error:
+            raise SolverError(
+                f"{self._rows} rows of {self._bytes / 2**30:.3g} GB find no room in memory; keep fewer by times= or outputs=, or dense=False"
+            ) from error
+
+    def _mapped(self) -> tuple[np.ndarray, ...]:
+        """The columns in files."""
         found = []
         for file, (dtype, shape) in zip(self._files, self._shapes, strict=True):
             whole = (self._rows, *shape)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import jourdain as jd
-from jourdain.errors import InputError
+from jourdain.errors import InputError, SolverError
 from jourdain.library.mechanisms import double_pendulum, pendulum
 from jourdain.solvers import kept
 from jourdain.solvers.kept import Kept
@@ -29,6 +29,23 @@ def test_columns_come_back_from_memory_and_files(rng: np.random.Generator, room:
     for column, parts in zip(found.joined(), zip(*blocks, strict=True), strict=True):
         np.testing.assert_array_equal(column, np.concatenate(parts))
         assert column.dtype == parts[0].dtype
+
+
+def test_columns_without_room_to_be_joined_go_through_files(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, blocks = Kept(), columns(rng, [4, 30])
+    for block in blocks:
+        found.add(*block)
+    expected = [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+
+    def no_room(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(kept.np, "concatenate", no_room)
+    for column, whole in zip(found.joined(), expected, strict=True):
+        np.testing.assert_array_equal(column, whole)
+    monkeypatch.setattr(kept.np, "memmap", no_room)
+    with pytest.raises(SolverError, match=r"34 rows .* find no room in memory; keep fewer by times= or outputs="):
+        found.joined()
 
 
 @pytest.mark.parametrize(("formulation", "options"), [("recursive", {}), ("recursive", {"method": "radau"}), ("directors", {"step": 1e-3})])
