@@ -205,6 +205,6 @@ def test_an_analysis_names_its_formulation(tmp_path: Path) -> None:
 
 def test_a_formulation_for_all_analyses() -> None:
     text = PENDULUM[: PENDULUM.index("[analyses")] + '[analyses.swing]\nverb = "simulate"\nt = 0.5\nrtol = 1e-10\natol = 1e-12\n'
-    m = jd.io.model_file.loads_model(text)
+    m = jd.loads_model(text)
     a, b = (run(m, formulation=f)["swing"]["hinge.angle"][-1] for f in ("recursive", "cartesian"))
     assert a == pytest.approx(b, abs=1e-8)

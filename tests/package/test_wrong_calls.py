@@ -229,14 +229,15 @@ def test_a_missing_result_is_told_as_missing(capsys: pytest.CaptureFixture[str])
     assert "there is no file 'missing.npz'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("formulation", ["cartesian", "natural", "semi-recursive"])
+@pytest.mark.parametrize("formulation", ["cartesian", "natural"])
 def test_refused_gradients_name_runs_once(formulation: str) -> None:
-    m = jd.Model("crush", gravity=(0, 0, 0))
-    slide = m.prismatic("slide", m.ground, m.body("car", mass=2.0), axis="x")
-    crush = m.memory("crush", update=lambda crush: jd.maximum(crush, slide.position))
-    m.force(slide, -m.parameter("k", 10.0) * (slide.position + crush))
-    run = jd.Analysis(m.compile(formulation=formulation), "simulate", {"slide.displacement_rate": 1.0}, t=0.1)
+    m = jd.Model("drop")
+    m.ground.shapes += [jd.plane()]
+    m.prismatic("slide", m.ground, m.body("ball", shape=jd.sphere(0.1, density=1000.0)), axis="z")
+    m.contact("floor", law=jd.contact.rigid())
+    given = {"slide.displacement": 0.2}
+    run = jd.Analysis(m.compile(formulation=formulation), "simulate", given, t=0.01, method="moreau", step=1e-3)
     with warnings.catch_warnings(), pytest.raises(jd.JourdainError) as found:
         warnings.simplefilter("ignore")
-        run.gradient({"x": jd.criteria.final("slide.displacement")}, ["k"])
-    assert str(found.value).count(formulation) == 1
+        run.gradient({"x": jd.criteria.final("slide.displacement")}, ["slide.displacement"])
+    assert str(found.value).count(formulation) == 1, found.value

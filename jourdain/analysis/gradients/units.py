@@ -71,7 +71,7 @@ def dimension_of(g: Gradient, c: Criterion) -> Dimension | None:
         return None
     from ...io.model_files.expression_language import parse_expression
 
-    scope = _Names(g, c.constants)
+    scope = _Names(g, c)
     try:
         found = _along(parse_expression(c.expression, scope), scope.dimensions)
     except InputError:
@@ -84,8 +84,8 @@ def dimension_of(g: Gradient, c: Criterion) -> Dimension | None:
 class _Names:
     """A scope in which every name is a symbol with a dimension."""
 
-    def __init__(self, g: Gradient, constants: Mapping[str, float]) -> None:
-        self.g, self.constants = g, constants
+    def __init__(self, g: Gradient, criterion: Criterion) -> None:
+        self.g, self.criterion = g, criterion
         self.dimensions: dict[int, Dimension | None] = {}
 
     def find(self, name: str, kind: str | None = None) -> Expr:
@@ -97,7 +97,9 @@ class _Names:
         return None  # what a table gives has no unit of its own
 
     def _of(self, name: str, kind: str | None) -> Dimension | None:
-        if name in self.constants and kind is None:
+        if name in self.criterion.parts and kind is None:
+            return dimension_of(self.g, self.criterion.parts[name])
+        if name in self.criterion.constants and kind is None:
             return None
         if name == "t":
             return _SECOND
