@@ -3,10 +3,11 @@ import * as THREE from "three";
 import { make } from "jourdain/panel";
 import { format } from "jourdain/plots";
 
-// Questions go one at a time; while one is out only the newest of those that follow is kept.
+// Questions go one at a time, so that answers are shown in the order in which things were done.
 class Asker {
   constructor(way) {
     this.way = way;
+    this.last = Promise.resolve();
     this.waiting = new Map();
     this.count = 0;
     if (way === "parent") window.addEventListener("message", (event) => this.heard(event));
@@ -18,7 +19,13 @@ class Asker {
     this.waiting.delete(data.answer);
   }
 
-  async ask(question) {
+  ask(question) {
+    const answer = this.last.then(() => this.put(question));
+    this.last = answer.catch(() => {});
+    return answer;
+  }
+
+  async put(question) {
     if (this.way === "parent") {
       const number = ++this.count;
       const answer = new Promise((done) => this.waiting.set(number, done));
@@ -30,7 +37,7 @@ class Asker {
     return reply.json();
   }
 
-  // The newest question in the place of all that wait; `take` gets the answers that are still wanted.
+  // While one is out only the newest of those that follow is kept; `take` gets the answers that are still wanted.
   async newest(question, take) {
     this.next = { question, take };
     if (this.busy) return;
