@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -102,7 +103,7 @@ class Notation:
         present = [s for s in free_symbols([e]) if s in self.replaced]
         if present:
             e = self.form(substitute([e], self.replaced)[0])
-        numbers = {x: float(f"{x.data:.12g}") for x in topological([e]) if x.op == "const"}
+        numbers = {x: shown_number(x.data) for x in topological([e]) if x.op == "const"}
         return substitute([e], {x: n for x, n in numbers.items() if n != x.data})[0]
 
     def legend(self, expressions: Sequence[Expr]) -> str:
@@ -119,6 +120,13 @@ class Notation:
             if old.id in used:
                 lines.append(f"g = {'-' if new.op == 'neg' else ''}{old.name}")
         return ", ".join(dict.fromkeys(lines))
+
+
+def shown_number(x: float) -> float:
+    """A number to twelve digits; thirds, twelfths and their like, which are longer, as what they are to rounding."""
+    short = float(f"{x:.12g}")
+    fraction = Fraction(x).limit_denominator(360)
+    return float(fraction) if len(repr(short)) > 12 and abs(float(fraction) - x) <= 4e-15 * abs(x) else short
 
 
 def _short_gravity(model: Model) -> dict[Expr, Expr]:

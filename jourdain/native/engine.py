@@ -118,11 +118,17 @@ def is_object(data: bytes) -> bool:
     return sections > 0 and sections + size * count <= len(data)  # LLVM writes this table last
 
 
+def all_quick() -> bool:
+    """Whether ``JOURDAIN_QUICK=1`` asks for quick compilation of every function of a model."""
+    return os.environ.get("JOURDAIN_QUICK", "0") not in ("", "0")
+
+
 def compile_ir(text: str, quick: bool = False) -> bytes:
     """Object code of IR text, from the cache when the same was compiled before.
 
     ``quick``: for code that is called now and then; LLVM takes a tenth of the time and the code runs at half the speed.
     """
+    quick = quick or all_quick()
     key = content_key("object quick" if quick else "object", text)
     found = kept_object(key)
     if found is not None:

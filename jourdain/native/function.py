@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import json
-import os
 import weakref
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,145 +16,11 @@ from ..errors import InputError
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.graph import Operations
 from . import engine, fastcall
-from .names import entry_name, is_parameters
+from .code import Code, Signature, generate, link_stages, stages
+from .lanes import Batch
+from .names import entry_name
 
 _FLOAT64 = np.dtype(np.float64)
-
-
-@dataclass(frozen=True)
-class Signature:
-    """What is known of a compiled function without its equations."""
-
-    name: str
-    inputs: tuple[tuple[str, int], ...]
-    outputs: tuple[tuple[str, tuple[int, ...]], ...]
-    parameters: tuple[str, ...]
-    constants: int
-    workspace: int
-    operations: Operations
-    prepare_operations: Operations
-
-    def to_json(self) -> str:
-        """The signature as text."""
-        return json.dumps(asdict(self))
-
-    @staticmethod
-    def from_json(text: str) -> Signature:
-        """The signature from text."""
-        d = json.loads(text)
-        d["inputs"] = tuple((n, s) for n, s in d["inputs"])
-        d["outputs"] = tuple((n, tuple(s)) for n, s in d["outputs"])
-        d["parameters"] = tuple(d["parameters"])
-        d["operations"] = Operations(**d["operations"])
-        d["prepare_operations"] = Operations(**d["prepare_operations"])
-        return Signature(**d)
-
-
-@dataclass(frozen=True)
-class Code:
-    """A signature with IR text (compressed) and the object code made from it on this CPU."""
-
-    signature: Signature
-    ir: bytes
-    object_code: bytes
-
-    def to_bytes(self) -> bytes:
-        """One block of bytes for the disk cache."""
-        head = self.signature.to_json().encode()
-        return b"".join(len(b).to_bytes(8, "little") + b for b in (head, self.ir, self.object_code))
-
-    @staticmethod
-    def from_bytes(data: bytes) -> Code:
-        """The code from a block of bytes; a ValueError if it is none."""
-        parts = []
-        while data:
-            n = int.from_bytes(data[:8], "little")
-            parts.append(data[8 : 8 + n])
-            if len(parts[-1]) != n:
-                raise ValueError("the code is cut short")
-            data = data[8 + n :]
-        head, ir, object_code = parts
-        if not all(map(engine.is_object, _objects(object_code))):
-            raise ValueError("the code holds no object file")
-        return Code(Signature.from_json(head.decode()), ir, object_code)
-
-
-def generate(f: SymbolicFunction, quick: bool = False) -> Code:
-    """Compiles a symbolic function (or finds it in the cache); ``quick`` as in :func:`.engine.compile_ir`."""
-    if not f.outputs:
-        raise InputError(f"function '{f.name}' has no outputs; give it at least one Result")
-    from .ir import main_ir, prepare_ir
-
-    main, prepare = main_ir(f), prepare_ir(f)
-    inputs = tuple((a.name, len(a.symbols)) for a in f.inputs if not is_parameters(a.symbols))
-    outputs = tuple((r.name, tuple(r.shape)) for r in f.outputs)
-    parameters = tuple(s.name for a in f.inputs if is_parameters(a.symbols) for s in a.symbols)
-    signature = Signature(
-        f.name, inputs, outputs, parameters, main.constants, max(main.workspace, prepare.workspace),
-        f.operations(), f.prepare_operations(),
-    )  # fmt: skip
-    head, *tail = _split_declarations(main.text)
-    text = head + fastcall.wrapper_ir(entry_name(f.name), [n for _, n in inputs], [s for _, s in outputs]) + "".join(tail)
-    blob = zlib.compress(b"\0".join((text.encode(), prepare.text.encode())), 1)
-    return Code(signature, blob, _link(text, prepare.text, quick))
-
-
-#: Functions that native loops never call: of one state now and then, and of many in their SIMD variant.
-OCCASIONAL = frozenset({"sparse_terms", "bodies", "transmitted", "reactions", "reaction_slopes", "drive_forces"})
-
-
-def cached_code(key: tuple[str, ...], derive: Callable[[], SymbolicFunction]) -> Code:
-    """Code kept under a key of the caller's (a model's fingerprint and a function's name): derived only when absent."""
-    name = engine.content_key("function", _source_key(), *key)
-    data = engine.read_cache(name, ".jdf")
-    if data is not None:
-        try:
-            return Code.from_bytes(data)
-        except (ValueError, TypeError, KeyError):  # malformed: as good as absent
-            pass
-    f = derive()
-    code = generate(f, quick=f.name in OCCASIONAL)
-    engine.write_cache(name, ".jdf", code.to_bytes())
-    return code
-
-
-def cached_array(key: tuple[str, ...], derive: Callable[[], np.ndarray]) -> np.ndarray:
-    """Whole numbers kept under a key of the caller's as code is (where entries of sparse matrices stand): derived only when absent."""
-    name = engine.content_key("array", _source_key(), *key)
-    data = engine.read_cache(name, ".jda")
-    if data is not None and len(data) % 8 == 0:
-        return np.frombuffer(data, dtype=np.int64).copy()  # an array of its own, like one derived
-    found = np.asarray(derive(), dtype=np.int64)
-    engine.write_cache(name, ".jda", found.tobytes())
-    return found
-
-
-@cache
-def _source_key() -> str:
-    """Changes with any source file that takes part in deriving or compiling."""
-    root = Path(__file__).parent.parent
-    parts = []
-    for room in ("symbolic", "model", "formalisms", "elements", "native"):
-        for file in sorted((root / room).rglob("*.py")):
-            status = file.stat()
-            parts.append(f"{file.relative_to(root)} {status.st_size} {status.st_mtime_ns}")
-    return "\n".join(parts)
-
-
-def _split_declarations(text: str) -> tuple[str, str]:
-    at = text.index("declare double @jd_exp")
-    return text[:at], text[at:]
-
-
-def _link(main: str, prepare: str, quick: bool = False) -> bytes:
-    """Object code of both stages as one block: length, main, prepare."""
-    first, second = engine.compile_ir(main, quick), engine.compile_ir(prepare, quick)
-    return len(first).to_bytes(8, "little") + first + second
-
-
-def _objects(block: bytes) -> list[bytes]:
-    n = int.from_bytes(block[:8], "little")
-    return [block[8 : 8 + n], block[8 + n :]]
 
 
 @cache
@@ -191,7 +53,7 @@ class Function:
         self._provider = symbolic
         self.signature = code.signature
         s = self.signature
-        self._library = engine.Library(_objects(code.object_code))
+        self._library = engine.Library(stages(code.object_code))
         #: Address of ``int32_t f(void **args)``, args = inputs, outputs, constants, workspace.
         entry = entry_name(s.name)
         self.address = self._library.address(entry)
@@ -202,7 +64,7 @@ class Function:
         # the interpreter's lock is held: one workspace serves all threads
         self._prepare = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self._library.address(entry + "_prepare"))
         self._call = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.address)
-        self._batch: _Batch | None = None
+        self._batch: Batch | None = None
         self._single = len(s.outputs) == 1
         self._fast: Callable[..., Any] = _unusual
         self.__call__ = _careful_call(weakref.ref(self))
@@ -240,6 +102,11 @@ class Function:
         if self._batch is not None:
             self._batch.renew(p, self.constants)
         self._enable_fast()
+
+    @property
+    def prepare_address(self) -> int:
+        """The address of ``int32_t f(void **args)`` of the prepare stage, args = parameters, constants, workspace."""
+        return self._library.address(entry_name(self.signature.name) + "_prepare")
 
     def prepare_into(self, p: np.ndarray, constants: np.ndarray, workspace: np.ndarray) -> None:
         """Constants for parameters ``p`` written to an array of the caller (for sweeps); float64, contiguous arrays."""
@@ -370,10 +237,10 @@ class Function:
                 r[...] = b
 
     @property
-    def batch(self) -> _Batch:
+    def batch(self) -> Batch:
         """The SIMD variant, compiled when first asked for."""
         if self._batch is None:
-            self._batch = _Batch(self.symbolic, self._texts[1])
+            self._batch = Batch(self.symbolic, self._texts[1])
             self._batch.renew(self.parameters, self.constants)
             if self._fast is not _unusual:
                 fastcall.hand_on(self._context, self._batch.builtin(self.name, self._careful_call))
@@ -442,12 +309,6 @@ class Function:
         return _restore, (self.signature.to_json(), self._code.ir, p, symbolic)
 
 
-def _where(array: np.ndarray) -> int:
-    """Where an array begins in memory (``array.ctypes.data`` in less time)."""
-    found: int = array.__array_interface__["data"][0]
-    return found
-
-
 def _unusual(*arrays: Any) -> Any:
     """Stands for the built-in where there is none."""
     return NotImplemented
@@ -487,123 +348,8 @@ def _real_array(value: Any, what: str, copy: bool = False) -> np.ndarray:
 
 def _restore(signature: str, ir: bytes, parameters: Any, symbolic: SymbolicFunction | None) -> Function:
     main, prepare = (t.decode() for t in zlib.decompress(ir).split(b"\0"))
-    code = Code(Signature.from_json(signature), ir, _link(main, prepare))
+    code = Code(Signature.from_json(signature), ir, link_stages(main, prepare))
     return Function(code, parameters, None if symbolic is None else lambda: symbolic)
-
-
-class _Batch:
-    """The SIMD variant of a function with its driver over blocks of states.
-
-    ``prepared`` is the IR of the prepare stage that the function's constants come from.  The equations may have been derived anew since (the
-    code found in the cache); they are the same, but may want their constants in another order, and then have a prepare stage of their own.
-    """
-
-    def __init__(self, f: SymbolicFunction, prepared: str) -> None:
-        from . import rowcall
-        from .batch import batch_ir
-        from .ir import main_ir, prepare_ir
-
-        self.lanes = engine.lanes()
-        stage = prepare_ir(f)
-        self._own: tuple[engine.Library, Any, int, int] | None = None
-        if stage.text != prepared:
-            library = engine.Library([engine.compile_ir(stage.text)])
-            call = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(library.address(entry_name(f.name) + "_prepare"))
-            self._own = library, call, stage.constants, stage.workspace
-        module = main_ir(f, self.lanes)
-        sizes = [len(a.symbols) for a in f.inputs if not is_parameters(a.symbols)]
-        shapes = [tuple(r.shape) for r in f.outputs]
-        self.operations = f.operations().flops
-        rows = rowcall.rows_ir(entry_name(f.name), sizes, shapes, self.operations)
-        self._library = engine.Library([engine.compile_ir(module.text + batch_ir(f, self.lanes) + rows)])
-        pointer, integer = ctypes.c_void_p, ctypes.c_int64
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer, integer, integer, pointer, pointer)
-        self._run = prototype(self._library.address(entry_name(f.name) + "_batch"))
-        self._rows = self._library.address(entry_name(f.name) + "_rows")
-        self.scratch = (sum(sizes) + sum(map(prod, shapes)) + module.workspace) * self.lanes
-        self.arrays = len(sizes) + len(shapes)
-        self._constants = np.full(max(1, module.constants), np.nan)
-
-    def constants(self, parameters: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """The constants as this variant wants them, from parameters; ``known`` are those of the function."""
-        if self._own is None:
-            return known.copy()
-        _, call, size, scratch = self._own
-        arrays = [np.array(parameters), np.zeros(max(1, size)), np.zeros(max(1, scratch))]
-        args = np.array([a.ctypes.data for a in arrays], dtype=np.uintp)
-        call(args.ctypes.data)
-        return arrays[1]
-
-    def renew(self, parameters: np.ndarray, known: np.ndarray) -> None:
-        """The constants of the built-in follow the parameters."""
-        found = self.constants(parameters, known)
-        self._constants[: found.size] = found[: self._constants.size]
-
-    def builtin(self, name: str, careful: Callable[..., Any]) -> Callable[..., Any]:
-        """Calls of moderate size without Python; ``careful`` takes the others."""
-        from . import rowcall
-
-        memory, scratch, inner = self._memory()
-        return rowcall.rows_builtin(self._rows, name, self._constants, (memory, scratch, inner), careful, self._library)
-
-    def _memory(self) -> tuple[np.ndarray, int, int]:
-        """States in lanes, aligned to 64 bytes, behind the pointers of the inner call: the array and both addresses."""
-        memory = np.empty(self.scratch + self.arrays + 10)
-        inner = _where(memory)
-        return memory, -(-(inner + 8 * (self.arrays + 2)) // 64) * 64, inner
-
-    def run(self, arrays: list[np.ndarray], strides: list[int], n: int, constants: np.ndarray, threads: int | None = None) -> None:
-        """Runs n states, on several threads when there is enough work."""
-        words = np.array([*map(_where, arrays), _where(constants), *strides], dtype=np.int64)
-        args, steps = _where(words), _where(words) + 8 * (len(arrays) + 1)
-
-        def part(first: int, last: int) -> None:
-            memory, scratch, inner = self._memory()
-            self._run(args, steps, first, last, scratch, inner)
-            del memory
-
-        if threads is None:
-            threads = min(n * self.operations // 2_000_000, thread_count()) if n * self.operations >= 4_000_000 else 1
-        if threads == 1:
-            part(0, n)
-        else:
-            blocks = -(-n // self.lanes)
-            bounds = [min(n, self.lanes * (blocks * i // threads)) for i in range(threads + 1)]
-            from concurrent.futures import ThreadPoolExecutor
-
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(part, bounds[:-1], bounds[1:]))
-
-
-class Lanes:
-    """The SIMD variant of a function for native loops: ``address`` takes arrays that hold ``lanes`` states side by side, each array aligned to a vector, and constants common
-    to all of them; inputs of the names in ``common`` are the same for all, and given once."""
-
-    def __init__(self, f: SymbolicFunction, lanes: int = 0, common: Collection[str] = ()) -> None:
-        from .ir import main_ir
-
-        lanes = lanes or engine.lanes()
-        module = main_ir(f, lanes, common)
-        self._library = engine.Library([engine.compile_ir(module.text)])
-        self.address = self._library.address(entry_name(f.name))
-        self.workspace = module.workspace * lanes
-
-
-def aligned(size: int) -> np.ndarray:
-    """Zeros that begin where a SIMD vector may."""
-    memory = np.zeros(size + 8)
-    first = -_where(memory) % 64 // 8
-    return memory[first : first + size]
-
-
-def thread_count() -> int:
-    """Threads used for batches: ``JOURDAIN_THREADS`` or the cores available."""
-    chosen = os.environ.get("JOURDAIN_THREADS")
-    if chosen:
-        if not chosen.strip().isdecimal():
-            raise InputError(f"JOURDAIN_THREADS = '{chosen}' is not a number of threads; give 1, 2, …")
-        return max(1, int(chosen))
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def compile_function(f: SymbolicFunction, parameters: Mapping[str, float] | Sequence[float] | np.ndarray | None = None) -> Function:

@@ -67,7 +67,7 @@ AUTO = "auto"
 EXPLICIT, IMPLICIT = "dopri5", "radau"
 
 #: Methods whose steps follow their error.
-ADAPTIVE = ("bs32", "dopri5", "dop853", "adams", "rosenbrock", "radau")
+ADAPTIVE = ("bs32", "dopri5", "dop853", "adams", "rosenbrock", "radau", AUTO)
 
 #: Methods that need the Jacobian ∂f/∂x.
 STIFF = ("rosenbrock", "radau", "rosenbrock2", "linearly-implicit-euler")
@@ -88,7 +88,7 @@ _HOMES = {
 
 def load_method(method: str | Tableau | Method) -> Method:
     """Return a method by name, or the method of a Butcher tableau, compiling it at first use."""
-    if isinstance(method, str) and method in METHODS:
+    if isinstance(method, str) and (method in METHODS or method == AUTO):
         return _named_method(method)
     from jourdain.solvers.ode.method import Method
     from jourdain.solvers.ode.methods.tableaus import Tableau
@@ -106,6 +106,11 @@ def _named_method(name: str) -> Method:
     """A method of the list, made once."""
     from jourdain.solvers.ode.methods.tableaus import Tableau
 
+    if name == AUTO:
+        from jourdain.solvers.ode.methods.radau import method as radau
+        from jourdain.solvers.ode.methods.turns import method as in_turns
+
+        return in_turns(_named_method(EXPLICIT), radau(IMPLICIT, compiled=False))
     module = import_module(f"jourdain.solvers.ode.methods.{METHODS[name][0]}")
     given: Any = name
     if METHODS[name][0] == "runge_kutta":

@@ -6,7 +6,7 @@ run that have changed coordinates on the way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ LOST = 1e3
 
 def audited(system: Compiled, run: Run, outcome: Outcome) -> Outcome:
     """The outcome, "doubtful" where a run that reached its end has not kept what it must."""
-    if outcome.status not in ("finished", "event", "left") or callable(outcome.states) or not len(outcome.t):
+    if outcome.status not in ("finished", "event") or callable(outcome.states) or not len(outcome.t):
         return outcome
     if run.settings.step is not None and run.settings.method not in ADAPTIVE and _strides(system, run.settings.step, outcome):
         told = _too_long(system, run, outcome)
@@ -227,12 +227,11 @@ def _lost(system: Compiled, run: Run, outcome: Outcome, rows: list[int]) -> str:
 
 
 def passed_over(events: Sequence[Event], trajectory: Trajectory) -> str:
-    """Which event's guard changes its sign there and back within a step, so that the event was not seen: it is faster than the steps."""
+    """Which event's guard changes its sign more often within a step than the event was seen: it is faster than the steps."""
     s = trajectory.segments
     if s is None or not events or not len(s.start):
         return ""
     from ..solvers.ode.inside import INSIDE, LOOKS
-    from ..solvers.rows import at_rows
 
     looks = sorted({(len(s.start) - 1) * i // (LOOKS - 1) for i in range(LOOKS)})
     start, end = s.start[looks], s.end[looks]
@@ -240,19 +239,10 @@ def passed_over(events: Sequence[Event], trajectory: Trajectory) -> str:
     x = np.ascontiguousarray(trajectory.at(times.ravel()))
     flat, width = np.ascontiguousarray(times.ravel()), len(INSIDE)
     first: tuple[int, str] | None = None
-    for event in events:
-        values = np.zeros((len(flat), event.size))
-        if at_rows(event.guard, flat, x, values):  # somewhere it cannot be asked: such steps are left out
-            for k in range(len(looks)):
-                part = slice(k * width, (k + 1) * width)
-                if at_rows(event.guard, flat[part].copy(), x[part].copy(), found := np.zeros((width, event.size))):
-                    found[:] = 0.0
-                values[part] = found
-        side = np.sign(values).reshape(len(looks), width, -1)
-        passed = ((side[:, 0] == side[:, -1]) & (side[:, 0] != 0) & (side[:, 1:-1] == -side[:, :1]).any(axis=1)).any(axis=1)
-        happened = [e.t for e in trajectory.events if e.name == event.name]
-        for k in np.flatnonzero(passed).tolist():
-            if not any(times[k, 0] <= t <= times[k, -1] for t in happened):
+    for event, values in _guarded(events, flat, x, width):
+        seen = np.array([e.t for e in trajectory.events if e.name == event.name])
+        for k, crossed in enumerate(_crossings(values.reshape(len(looks), width, -1), event.directions).tolist()):
+            if crossed and crossed > np.count_nonzero((times[k, 0] <= seen) & (seen <= times[k, -1])):
                 first = (k, event.name) if first is None or k < first[0] else first
                 break
     if first is None:
@@ -262,6 +252,39 @@ def passed_over(events: Sequence[Event], trajectory: Trajectory) -> str:
         f"event '{name}' was passed over: its guard changes its sign there and back within the step at t = {times[k, 0]:.6g} s; "
         f"give max_step= (the step was {times[k, -1] - times[k, 0]:.3g} s)"
     )
+
+
+def _crossings(values: np.ndarray, directions: Sequence[int]) -> np.ndarray:
+    """How often guards cross zero in their directions within each step, where one of them crosses it more than once."""
+    steps, width, size = values.shape
+    total = np.zeros(steps, dtype=int)
+    side, up, down = np.zeros((steps, size)), np.zeros((steps, size), dtype=int), np.zeros((steps, size), dtype=int)
+    for j in range(width):
+        now = np.sign(values[:, j])
+        up += (side < 0) & (now > 0)
+        down += (side > 0) & (now < 0)
+        side = np.where(now == 0, side, now)
+    for i, direction in enumerate(directions):
+        total += np.where(up[:, i] + down[:, i] > 1, (direction >= 0) * up[:, i] + (direction <= 0) * down[:, i], 0)
+    return total
+
+
+def _guarded(events: Sequence[Event], t: np.ndarray, x: np.ndarray, width: int) -> Iterator[tuple[Event, np.ndarray]]:
+    """Events with the values of their guards at states in rows, ``width`` of a step; of steps where a guard cannot be asked zeros."""
+    from ..solvers.ode.events import sources
+    from ..solvers.rows import at_rows
+
+    for row in sources(events):
+        guard, size = row[0].guard, sum(event.size for event in row)
+        values = np.zeros((len(t), size))
+        if at_rows(guard, t, x, values):
+            for k in range(0, len(t), width):
+                part = slice(k, k + width)
+                if at_rows(guard, t[part].copy(), x[part].copy(), found := np.zeros((width, size))):
+                    found[:] = 0.0
+                values[part] = found
+        for event in row:
+            yield event, values[:, event.place : event.place + event.size]
 
 
 def conservative(system: Compiled) -> bool:

@@ -212,7 +212,7 @@ class Compiled(Shown, ABC):
         return self.reference.function(name, **options)
 
     def inverse_dynamics(self, q: Any, v: Any, a: Any, t: float = 0.0, out: Any = None) -> np.ndarray:
-        """φ = M a + c: generalised forces that give the accelerations (loads and loops not included)."""
+        """φ = M a + c: generalised forces that give the accelerations of the bare tree: loads, loops and contacts are those of ``inverse_dynamics_along``."""
         return self.reference.inverse_dynamics(q, v, a, t, out)
 
     def mass_matrix(self, q: Any, t: float = 0.0, out: Any = None) -> np.ndarray:

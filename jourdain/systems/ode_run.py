@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..solvers import ALPHA_METHODS, AUTO, METHODS, STIFF
+from ..solvers import ALPHA_METHODS, AUTO, EXPLICIT, METHODS, STIFF
 from ..solvers.ode.events import Event, EventRecord
 from ..solvers.ode.integrate import again, integrate, ready
 from .audit import passed_over
@@ -192,19 +192,13 @@ class OdeRun(Run):
         s = self.settings
         return {
             "rtol": s.rtol, "atol": s.atol, "step": s.step, "max_step": s.max_step, "max_steps": s.max_steps, "steps": s.steps,
-            "t_eval": s.times, "dense": s.keeps_interpolant, "progress": s.progress, **self._leaving(),
+            "t_eval": s.times, "dense": s.keeps_interpolant, "progress": s.progress,
         }  # fmt: skip
 
-    def _leaving(self) -> dict[str, Any]:
-        """When the run stops for another sort of method."""
-        if self.settings.leave is None:
-            return {}
-        from ..solvers.ode.leave import Leave
-
-        return {"leave": Leave(self.settings.leave, self.derivatives().get("jacobian"))}
-
     def derivatives(self) -> Mapping[str, Any]:
-        """∂f/∂x and ∂f/∂t where the method needs them."""
+        """∂f/∂x and ∂f/∂t where the method needs them; of methods in turns, what makes ∂f/∂x when it is needed."""
+        if self.settings.method == AUTO:
+            return {"later": lambda: self.native.finding(self.native.derivatives()["jacobian"])}
         if self.settings.method not in STIFF:
             return {}
         return {name: self.native.finding(f) for name, f in self.native.derivatives().items()}
@@ -226,7 +220,7 @@ class OdeRun(Run):
 
     def _check_method(self) -> None:
         method, name = self.settings.method, self.system.model.name
-        if not isinstance(method, str) or method in METHODS:
+        if not isinstance(method, str) or method in METHODS or method == AUTO:
             return
         if method in ALPHA_METHODS:
             raise InputError(
@@ -261,9 +255,11 @@ class OdeRun(Run):
         """The trajectory as states of the model, and the inputs at its end."""
         inner = trajectory.restart
         restart = Restart(self.kind, self.settings.method, inner.t, self.final(trajectory), inner, self.memory(u))
+        turns: dict[str, Any] = {"turns": list(trajectory.turns)} if trajectory.turns else {}
+        about = turns or ({"method": EXPLICIT} if self.settings.method == AUTO else {})
         return Outcome(
-            trajectory.t, self.rows(trajectory), status, message, lambda: dict(vars(trajectory.stats)), self.between(trajectory),
-            restart, cause=trajectory.cause, events=self.happened(trajectory),
+            trajectory.t, self.rows(trajectory), status, message, lambda: vars(trajectory.stats) | turns, self.between(trajectory),
+            restart, cause=trajectory.cause, events=self.happened(trajectory), about=about,
         )  # fmt: skip
 
     def happened(self, trajectory: Trajectory) -> Happened | None:

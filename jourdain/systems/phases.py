@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from ..results.channel import Channel
 from ..results.events import EventTable, Occurrence
 from ..results.frames import FrameMotion
 from ..results.solution import Solution
+from ..solvers import AUTO
 from .outputs.energy_balance import BOOKS
 from .state import State
 
@@ -94,8 +95,8 @@ def caught(system: System, state: State, event: str) -> State:
 class Joined:
     """Solutions of phases as one."""
 
-    def __init__(self, pieces: Sequence[Solution], about: Mapping[str, Any] | None = None) -> None:
-        self.pieces, self.about = pieces, dict(about or {})
+    def __init__(self, pieces: Sequence[Solution]) -> None:
+        self.pieces = pieces
         #: Where pieces begin, the first excepted; between two instants that are kept there may be several.
         self.borders = np.array([p.t[0] if b.restart is None else b.restart.t for b, p in pairwise(pieces)])
 
@@ -153,14 +154,23 @@ class Joined:
         if self.pieces[0].system.model.switches:
             begun = [float(self.pieces[0].t[0]), *self.borders.tolist()]
             told["phases"] = [{"t": t, "released": sorted(p.system.model.released)} for t, p in zip(begun, self.pieces, strict=True)]
-        return {**self.pieces[-1].metadata, **told, **self.about}
+        return {**self.pieces[-1].metadata, **told, **({"method": AUTO} | self._turns if self._turns else {})}
+
+    @cached_property
+    def _turns(self) -> dict[str, Any]:
+        """Turns of methods in all phases, where any has taken one."""
+        if not any("turns" in p.metadata for p in self.pieces):
+            return {}
+        begun = [float(self.pieces[0].t[0]), *self.borders.tolist()]
+        each = (p.metadata.get("turns", [{"t": t, "method": p.metadata["method"]}]) for t, p in zip(begun, self.pieces, strict=True))
+        return {"turns": [turn for turns in each for turn in turns]}
 
     def _statistics(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for piece in self.pieces:
             for name, x in piece.statistics.items():
                 found[name] = found[name] + x if name in found and isinstance(x, (int, float)) else x
-        return found | ({"turns": self.about["turns"]} if "turns" in self.about else {})
+        return found | self._turns
 
     def _events(self) -> EventTable:
         rows: list[Occurrence] = []

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from inspect import Parameter, signature
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from ..errors import InputError, SolverError
 from ..results.channel import Channel
-from ..solvers import EXPLICIT, IMPLICIT
 from .outputs.solution import Between, Rows
 
 if TYPE_CHECKING:
@@ -47,17 +47,11 @@ class SimulationInterrupted(KeyboardInterrupt):
         self.solution = solution
 
 
-#: Explicit steps near the limit of stability, and implicit steps, after which a method may be left for the other.
-LEAST_EXPLICIT, LEAST_IMPLICIT = 100, 100
-
-
 @dataclass(frozen=True)
 class Settings:
     """Method, step control and output of a run; ``given`` names the options that the user wrote."""
 
     method: str
-    #: Steps after which the run may stop because another sort of method would do better; None: never.
-    leave: int | None = None
     rtol: float = 1e-8
     atol: float = 1e-10
     step: float | None = None
@@ -76,19 +70,14 @@ class Settings:
         """Whether states between steps are asked for (by default when every step is kept)."""
         return self.times is None if self.dense is None else self.dense
 
-    def turned(self, least: int) -> Settings:
-        """Those of the other method, where two take turns; the explicit one is left after ``least`` steps at the limit of its stability."""
-        method, leave = (IMPLICIT, LEAST_IMPLICIT) if self.method == EXPLICIT else (EXPLICIT, least)
-        return replace(self, method=method, leave=leave, step=None)  # the step of the other method says nothing
-
     @property
     def control(self) -> tuple[Any, ...]:
         """Method and step control, by which integrations are told apart that are kept for other runs."""
-        return self.method, self.rtol, self.atol, self.step, self.max_step, self.leave
+        return self.method, self.rtol, self.atol, self.step, self.max_step
 
 
 #: Common options and what they are without being given.
-DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(Settings) if f.name not in ("method", "given", "leave")} | {"outputs": None}
+DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(Settings) if f.name not in ("method", "given")} | {"outputs": None}
 
 
 @dataclass(eq=False)
@@ -106,6 +95,8 @@ class Restart:
     final: np.ndarray | Callable[[], np.ndarray] = field(repr=False)
     inner: Checkpoint | None = field(default=None, repr=False)
     memory: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    #: Formulation, method and its options as the user wrote them, with which a run goes on that names no method.
+    asked: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def x(self) -> np.ndarray:
@@ -176,8 +167,10 @@ class Run(ABC):
     #: looked at when it has ended (see :mod:`.audit`; a projection that fails says so itself).
     keeps_constraints: bool = False
     keeps_energy: bool = False
-    #: How it has ended; "left": another sort of method would do better.
+    #: How it has ended.
     status: str = ""
+    #: What :attr:`Restart.asked` keeps of it.
+    asked: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, system: System, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings) -> None:
         self.system, self.start, self.span, self.inputs, self.settings = system, start, span, inputs, settings
@@ -240,8 +233,6 @@ def make_run(
 
 __all__ = [
     "DEFAULTS",
-    "LEAST_EXPLICIT",
-    "LEAST_IMPLICIT",
     "Happened",
     "Outcome",
     "Restart",

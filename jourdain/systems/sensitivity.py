@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..native.function import Function, Lanes, aligned, compile_function
+from ..native.function import Function, compile_function
+from ..native.lanes import Lanes, aligned
 from ..solvers.native_function import NativeFunction, address
 from ..solvers.sensitivity.field import Field, Map, Readings, map_of
 from ..symbolic.expr import Expr
@@ -159,7 +160,7 @@ def field(rhs: NativeFunction, n: int, first: int, nv: int, m: int, nc: int, hel
     )
     none = {name: map_of(None, 8) for name in words}
     return Field(
-        n=n, first=first, nv=nv, m=m, nc=nc, held=held, slot=2, lanes=1, known=np.zeros(1, dtype=np.int64), impulse=np.zeros(max(1, nv)), value=map_of(rhs, 3), **none, before=np.zeros(n), heldbar=np.zeros(max(1, held)), change=np.zeros(1 + n), bar=np.zeros(1 + n), cbar=np.zeros(max(1, nc)), dlam=np.zeros(max(1, m)),
+        n=n, first=first, nv=nv, m=m, nc=nc, held=held, slot=2, lanes=1, mode=np.zeros(1, dtype=np.int64), known=np.zeros(1, dtype=np.int64), impulse=np.zeros(max(1, nv)), value=map_of(rhs, 3), **none, before=np.zeros(n), heldbar=np.zeros(max(1, held)), change=np.zeros(1 + n), bar=np.zeros(1 + n), cbar=np.zeros(max(1, nc)), dlam=np.zeros(max(1, m)),
         lambar=np.zeros(max(1, m)),
     )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -97,12 +98,11 @@ def check_belongs(system: System, other: Any, what: str) -> None:
         return
     names = [(s.coordinate_names, s.velocity_names, list(s.model.states)) for s in (system, other)]
     if names[0] != names[1]:
-        strange = next(
-            (n for mine, theirs in zip(*names, strict=True) for n in theirs if n not in mine), "another order of its coordinates"
-        )
+        mine, theirs = (list(chain(*n)) for n in names)
+        strange, missing = ([n for n in a if n not in b] for a, b in ((theirs, mine), (mine, theirs)))
+        why = f"it has '{strange[0]}'" if strange else f"it lacks '{missing[0]}'" if missing else "its coordinates have another order"
         raise InputError(
-            f"'{system.model.name}': the {what} given is one of {_other_model(system, other)} (it has '{strange}'); give one of this system, or "
-            "values by name"
+            f"'{system.model.name}': the {what} given is one of {_other_model(system, other)} ({why}); give one of this system, or values by name"
         )
 
 

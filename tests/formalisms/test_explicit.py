@@ -363,3 +363,12 @@ def test_description_of_prescribed_and_shared_coordinates():
     text = m.describe()
     assert "free; also moves follow" in text and "driven: 3*t" in text
     assert "'motor.angle' follows a function of time and has no equation of motion" in text
+
+
+def test_thirds_are_written_as_thirds() -> None:
+    m = jd.Model("rod")
+    mass, l = m.parameters(m=1.0, l=0.8)
+    m.revolute("hinge", m.ground, m.body("rod", mass=mass, com=(0, 0, -l / 2), inertia=(mass * l**2 / 12,) * 2 + (0,)), axis="y")
+    s = m.compile()
+    assert str(s.equations()).splitlines()[0] == "m*l^2*q1''/3 + 0.5*m*g*l*sin(q1) = 0"
+    assert r"\frac{1}{3} m l^{2}" in s.equations("latex")

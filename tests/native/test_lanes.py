@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import jourdain.symbolic as S
-from jourdain.native.function import Lanes, aligned, compile_function
+from jourdain.native.function import compile_function
 from jourdain.native.ir import CHUNK
+from jourdain.native.lanes import Lanes, aligned
 from jourdain.symbolic.function import Argument, Result, SymbolicFunction
 from jourdain.symbolic.functions import absolute, maximum, sign, where
 

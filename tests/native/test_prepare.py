@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import jourdain.symbolic as S
 from jourdain.errors import InputError
 from jourdain.native import Function
-from jourdain.native.function import generate
-from tests.native.builder import chain, compiled, positions
+from jourdain.native.code import cached_code, generate
+from tests.native.builder import chain, compiled, positions, symbolic
 
 X = positions(2)
 P = S.symbols("mass length stiffness", "parameter")
@@ -153,3 +153,20 @@ def test_batches_of_code_found_in_the_cache():
         f.set_parameters(p)
         expected = np.column_stack([np.sin(p[0] * p[1]) * q[:, 1], np.sqrt(p[2] / p[0]) * q[:, 0]])
         assert np.allclose(f(q), expected, rtol=1e-14)
+
+
+def test_quick_code_is_kept_apart_and_gives_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    """JOURDAIN_QUICK=1: other machine code under another name in the cache, of the same numbers but for roundings, one state or many."""
+    monkeypatch.setenv("JOURDAIN_CACHE", str(tmp_path))
+    x = positions(3)
+    f = symbolic({"q": x}, {"y": chain(x, 400)[-3:]}, "quickly")
+    code = {}
+    for quick in ("0", "1", "0", "1"):
+        monkeypatch.setenv("JOURDAIN_QUICK", quick)
+        found = cached_code(("quick or not",), lambda: f)
+        assert code.setdefault(quick, found) == found
+    assert code["0"].object_code != code["1"].object_code
+    q = np.linspace(-1.0, 1.0, 3 * 37).reshape(37, 3)
+    for y in (Function(c, None, lambda: f)(q) for c in code.values()):
+        for row, at in zip(y, q, strict=True):
+            np.testing.assert_allclose(row, Function(code["0"], None, lambda: f)(at), rtol=1e-13, atol=1e-15)

@@ -23,7 +23,7 @@ import pytest
 import jourdain.symbolic as S
 from jourdain.errors import InputError
 from jourdain.native import Function, disk_cache, engine
-from jourdain.native.function import Code, cached_code
+from jourdain.native.code import Code, cached_code
 from jourdain.native.ir import CHUNK
 from tests.conftest import ROOT
 from tests.native.builder import chain, compiled, positions, symbolic

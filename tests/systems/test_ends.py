@@ -145,18 +145,18 @@ def test_the_command_writes_what_was_done(tmp_path: Path) -> None:
 def test_a_long_interrupted_run_is_written_by_its_states(tmp_path: Path) -> None:
     # forces, reactions and energies of all its samples take longer than the run: Ctrl-C would seem to be ignored
     from jourdain.library.mechanisms import double_pendulum
-    from jourdain.results.interrupted import SHORT, brief
+    from jourdain.results.interrupted import SHORT, what_is_kept
 
     sol = double_pendulum().compile().simulate({"shoulder.angle": 2.0}, t=300.0)
     assert len(sol) > SHORT
-    whole, said = brief(sol)
+    whole, said = what_is_kept(sol)
     assert set(whole.names) == {"shoulder.angle", "elbow.angle", "shoulder.angle_rate", "elbow.angle_rate"}
     assert np.array_equal(whole.t, sol.t) and np.array_equal(whole["elbow.angle"], sol["elbow.angle"]) and f"({len(sol)} samples)" in said
-    some, said = brief(sol, 5 * len(sol) // 3)
+    some, said = what_is_kept(sol, 5 * len(sol) // 3)
     assert "at every 3. of" in said and some.t[0] == sol.t[0] and some.t[-1] == sol.t[-1]
     assert np.array_equal(some["elbow.angle_rate"][:-1], sol["elbow.angle_rate"][::3][: len(some) - 1])
     short = sol.between(0.0, 1.0)
-    assert brief(short) == (short, "what was done is kept")
+    assert what_is_kept(short) == (short, "what was done is kept")
 
 
 def test_interrupted_analyses_keep_those_that_ended(tmp_path: Path) -> None:
@@ -183,3 +183,6 @@ def test_interrupted_analyses_keep_those_that_ended(tmp_path: Path) -> None:
     assert load_solution(tmp_path / "out" / "short.npz").t[-1] == pytest.approx(0.1)
     assert load_solution(tmp_path / "out" / "long.npz").metadata["status"] == "interrupted"
     assert not (tmp_path / "out" / "never.npz").exists()
+    # somebody waits: what ended has its plot and page, what was interrupted its table, and a line says how to draw it
+    assert (tmp_path / "out" / "short.html").exists() and not (tmp_path / "out" / "long.html").exists()
+    assert "jourdain view" in done.stdout and "matplotlib" not in done.stderr

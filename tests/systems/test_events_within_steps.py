@@ -55,3 +55,31 @@ def test_no_wall_is_passed(formulation: str, options: dict[str, Any]) -> None:
         count, end = between_walls(x, v, low, high, 0.9, 1.7)
         assert sum(name in (f"floor{i}", f"ceiling{i}") for name in sol.events.names) == count
         assert sol[f"z{i}.displacement"][-1] == pytest.approx(end, abs=rough)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "closed loop"])
+def test_guards_of_places_rates_and_accelerations_in_any_order(formulation: str, closed: bool) -> None:
+    """x = cos t: guards of x, ẍ, ẋ and of time, some of which need accelerations, at their instants in closed form."""
+    m = jd.Model("swings")
+    block = m.body("block", mass=0.25 if closed else 1.0, inertia=(1, 1, 1))
+    x = m.prismatic("x", m.ground, block, axis="x")
+    m.force(x, -x.position)
+    if closed:
+        other = m.body("other", mass=0.75, inertia=(1, 1, 1))
+        m.prismatic("y", m.ground.frame("beside", position=(1, 1, 0)), other, axis="x")
+        m.rod("rod", block, other, length=math.sqrt(2))
+    if formulation != "directors":
+        m.event("accelerated", x.acceleration + 0.5, direction=1)
+    m.event("middle", x.position, direction=-1)
+    m.event("late", m.time - 2.5)
+    if formulation != "directors":
+        m.event("again", x.acceleration - 0.5, direction=1)
+    m.event("turns", x.velocity, direction=1)
+    own = {"step": 1e-3} if formulation == "directors" else {}
+    sol = m.compile(formulation=formulation).simulate({"x": 1.0, "y": 1.0} if closed else {"x": 1.0}, 3.5, **own)
+    expected = {"accelerated": math.pi / 3, "middle": math.pi / 2, "again": 2 * math.pi / 3, "late": 2.5, "turns": math.pi}
+    if formulation == "directors":
+        del expected["accelerated"], expected["again"]
+    assert list(sol.events.names) == list(expected)
+    assert [e.t for e in sol.events] == pytest.approx(list(expected.values()), abs=1e-5 if own else 1e-7)

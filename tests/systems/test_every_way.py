@@ -76,7 +76,7 @@ def four_bar(event: str = "", called: bool = False) -> jd.Model:
     elif event == "recorded":
         m.event("limit", hinge.position - 0.9)
     elif event == "jump":
-        m.event("brake", hinge.position - 0.9, direction=1, jump={hinge.velocity: 0.5 * hinge.velocity})
+        m.event("brake", hinge.position - 0.9, direction=1, jump={"crank.angle_rate": 0.5 * hinge.velocity})
     elif event.endswith("jump of a rate"):  # the guard stays next to its zero
         m.event("notch", hinge.velocity - 2.0, direction=-1, jump={hinge.velocity: hinge.velocity - (1e-3 if "small" in event else 0.0)})
     elif event.startswith("memory"):
@@ -372,7 +372,7 @@ def bending(shape: str, event: bool) -> jd.Model:
         m.fixed("grip", coupler.node("end"), m.body("weight", mass=0.3, inertia=(1e-3,) * 3))
     m.force(hinge, m.input("motor", 0.5))
     if event:
-        m.event("brake", hinge.position - 0.9, direction=1, jump={hinge.velocity: 0.5 * hinge.velocity})
+        m.event("brake", hinge.position - 0.9, direction=1, jump={"crank.angle_rate": 0.5 * hinge.velocity})
     return m
 
 

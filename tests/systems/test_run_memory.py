@@ -244,3 +244,25 @@ def test_many_settings_are_not_all_kept():
     assert 1 <= len(native.drives) <= 32
     s.simulate(start, 2000.0, rtol=1e-12, method="dop853")
     assert all(drive.session.is_small for drive in native.drives.values())
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["free", "closed loop"])
+def test_books_of_large_systems_are_made_by_parts(closed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mass matrices at all rows of a run of hundreds of bodies would fill the memory: rows in parts, or accelerations without matrices, give the same books."""
+    from jourdain.systems.outputs import reactions
+
+    def books() -> np.ndarray:
+        m = jd.Model("pair", gravity=(0, 0, -9.81))
+        bodies = [m.body(f"b{i}", mass=1.0 + i, inertia=(0.1, 0.1, 0.1)) for i in range(2)]
+        hinges = [
+            m.revolute(f"h{i}", m.ground.at(float(i), 0.0, 0.0), b.frame("top", position=(0, 0, 1)), axis="y") for i, b in enumerate(bodies)
+        ]
+        m.force(hinges[0], lambda q, v, t: -0.3 * v)
+        if closed:
+            m.rod("rod", bodies[0], bodies[1], length=1.0)
+        sol = m.compile().simulate({"h0": 0.4, "h1": 0.4}, 0.3, method="rk4", step=0.01, outputs=31)
+        return np.array([sol["energy.dissipated"], sol["energy.error"]])
+
+    whole = books()
+    monkeypatch.setattr(reactions, "MOST_NUMBERS", 20)
+    assert books() == pytest.approx(whole, abs=1e-12)

@@ -137,6 +137,7 @@ class Descriptor:
             "constraints",
             "constraint_velocities",
             "guard",
+            "guards",
             "outputs",
             "readings",
             "callback_arguments",

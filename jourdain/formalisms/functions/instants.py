@@ -67,6 +67,12 @@ def guard_function(eq: Equations, event: str) -> SymbolicFunction:
 
 
 @builder
+def guards_function(eq: Equations, events: tuple[str, ...]) -> SymbolicFunction:
+    """The guards of some events, one value each: what they share is computed once."""
+    return assemble(eq, "guards", "t x u", [vector_result("g", eq.resolve([eq.model.events[e].guard for e in events]))], optional="a")
+
+
+@builder
 def jump_function(eq: Equations, event: str) -> SymbolicFunction:
     """The state after an event."""
     state = (*eq.q, *eq.v, *eq.z)

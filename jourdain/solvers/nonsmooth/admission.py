@@ -12,6 +12,8 @@ from .impacts import NEWTON, coefficients, restitution
 
 #: Gaps up to this part of the slack are closed.
 TOUCHING = 1e-4
+#: In the place of the speed after an impact: of one without rebound, which leaves bodies in touch.
+STRUCK = -2.0
 #: Speeds (m/s, rad/s) of joints below which dry friction is that of rest.
 AT_REST = 1e-9
 #: Speeds up to so many times what forces make in a step do not rebound: impacts that follow ever faster end in rest.
@@ -33,15 +35,30 @@ def select(m: Any, h: float, free: Any) -> None:
             if admit_brake(m, h, k, kept, before, free):
                 kept += 1
             continue
-        bounces = e > 0.0 and gap + 0.5 * h * before < 0.0 and -before > RESTING * abs(after - before)
+        fast = -before > RESTING * abs(after - before)
+        bounces = e > 0.0 and gap + 0.5 * h * before < 0.0 and fast
+        # an impact is one impulse: shared by two steps it would meet two directions of friction
+        strikes = e == 0.0 and fast and gap + h * after < 0.0 and not _lands_flat(s, k, h)
         # a contact that rebounds must not be braked before it touches
         near = gap + h * min(before, after) < m.slack + m.rows_args.moved if e == 0.0 else gap < TOUCHING * m.slack
         if not (bounces or near):
             continue
-        admit(m, k, kept, e, before, after, max(0.0, gap / h), bounces, free)
+        admit(m, k, kept, e, before, after, 0.0 if strikes else max(0.0, gap / h), bounces, free)
+        if strikes:
+            m.impacts.after[kept] = STRUCK
         kept += 1
     s.count = problem.blocks = kept
     problem.row[kept] = 3 * kept
+
+
+@jit
+def _lands_flat(s: Any, k: int, h: float) -> bool:
+    """Whether another point of the same two shapes meets in the step, too: faces and edges come to lie on each other without loss of contact."""
+    for other in (k - 1, k + 1):
+        if 0 <= other < s.count and s.key[3 * other] == s.key[3 * k] and s.key[3 * other + 1] == s.key[3 * k + 1]:
+            if s.gap[other] + h * s.speed[3 * other] < 0.0:
+                return True
+    return False
 
 
 @jit
@@ -61,7 +78,7 @@ def admit(m: Any, k: int, to: int, e: float, before: float, after: float, openin
     if m.impacts.static[law] != along or m.impacts.static_across[law] != across:
         along, across = coefficients(m.impacts, law, s.speed[3 * to + 1], s.speed[3 * to + 2])
     problem.coefficient[to, 0], problem.coefficient[to, 1] = along, across
-    m.impacts.before[to], m.impacts.after[to] = before, 0.0 if in_phases else -1.0
+    m.impacts.before[to], m.impacts.gained[to], m.impacts.after[to] = before, after - before, 0.0 if in_phases else -1.0
     for row in (0, 1, 2):
         m.impacts.free[w + row] = problem.w[w + row]
         problem.compliance[w + row] = 0.0

@@ -43,8 +43,9 @@ class Impacts(Record):
     law: Integers
     speed: Floats
     found: Floats
-    #: of each contact: normal speed before, that after an expansion (−1: no such law), compression, free velocities (3)
+    #: of each contact: normal speed before, what forces add to it in the step, that after an expansion (−1: no such law), compression, free velocities (3)
     before: Floats
+    gained: Floats
     after: Floats
     compression: Floats
     free: Floats

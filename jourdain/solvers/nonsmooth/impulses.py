@@ -6,10 +6,11 @@ from typing import Any
 
 from ...native.kernel import jit
 from ..complementarity.laws import relaxation_gap
-from ..complementarity.operator import measure
-from ..complementarity.problem import BLOCK_SPARSE, BODIES
+from ..complementarity.operator import local_of, measure
+from ..complementarity.problem import BILATERAL, BLOCK_SPARSE, BODIES, UNILATERAL
 from ..complementarity.solve import carry_out
 from ..ode.rotation import turn
+from .admission import STRUCK
 from .contact_set import (
     DRY,
     ROLL,
@@ -26,6 +27,8 @@ from .contact_set import (
 from .impacts import expand
 from .records import ACTING, DEPTH, DISSIPATED, ITERATIONS, NO_ROOM, OPENING, RESIDUAL
 
+#: Gaps that impacts close are closed but for this part, so that several may contradict each other, and to within this part: later steps see what is left.
+CLOSING, ROUGHLY = 1e-8, 1e-6
 #: Most solutions in which bounds of couples follow normal impulses.
 COUPLED = 30
 
@@ -149,25 +152,38 @@ def push_all(m: Any, p: Any, rows: int, v: Any) -> None:
 
 @jit
 def push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
-    """Takes what is left of penetrations at the step's end from the positions; the deepest.  Leaves J v in ``old_speed``."""
+    """Takes what is left of penetrations at the step's end from the positions, and of gaps that an impact without rebound has closed; the deepest.
+
+    Leaves J v in ``old_speed``.
+    """
     s, parts, depths, r = m.contacts, m.parts, m.depths.problem, m.depths.p
-    deepest = 0.0
+    deepest = widest = m.moved = 0.0
     for k in range(s.count):
         contact_velocities(s, parts, k, v, s.old_speed)
         end = 1.0 if s.sort[k] >= DRY else s.gap[k] + 0.5 * h * s.old_speed[3 * k]
         deepest = max(deepest, -end)
-        depths.w[k], depths.law[k], depths.row[k], r[k] = end, 1, k, 0.0
+        depths.w[k], depths.law[k], depths.row[k], depths.compliance[k], r[k] = end, UNILATERAL, k, 0.0, 0.0
+        if end <= 0.0:
+            continue
+        if m.impacts.after[k] == STRUCK and m.laws.p[3 * k] > 0.0:
+            widest = max(widest, end)
+            depths.law[k], depths.compliance[k] = BILATERAL, CLOSING * local_of(m.laws.problem, k).normal
+        else:  # what approaches is to touch by the middle of the next step: of that way nothing may be taken to close other gaps
+            depths.w[k] = max(0.0, end + 0.5 * h * min(0.0, s.old_speed[3 * k]))
     depths.blocks, depths.row[s.count] = s.count, s.count
-    if deepest <= m.slack * m.tolerance:  # no push at all meets the tolerance
+    if max(deepest, widest) <= m.slack * m.tolerance:  # no push at all meets the tolerance
         return deepest
     if depths.form == BODIES:
         _normal_rows(s, m.halfway, depths.bodies)
     measure(depths)
-    carry_out(m.depths, m.solver, max(m.tolerance * m.slack, 1e-3 * deepest), m.limit)
+    carry_out(m.depths, m.solver, max(m.tolerance * m.slack, 1e-3 * deepest, ROUGHLY * widest), m.limit)
     for i in range(m.nv):
         free[i] = 0.0
     push_all(m, r, 1, free)
     displaced(m, q, free, 1.0, q)
+    # along M⁻¹Jᵀr forces M a do the work r·J a: an impact within the step would have met them
+    for k in range(s.count if h > 0.0 else 0):
+        m.moved += r[k] * m.impacts.gained[k] / h
     return deepest
 
 
@@ -178,7 +194,7 @@ def book(m: Any, h: float, v: Any, residual: float, depth: float, done: int, x: 
     books = x[m.books :]
     for i in range(first, m.books):
         x[i] = 0.0
-    acting, lost = 0.0, 0.0
+    acting, lost = 0.0, m.moved
     m.last_sum = velocity_sum(v, m.nv)
     for k in range(s.count):
         if p[3 * k] > 0.0 and s.sort[k] < DRY:

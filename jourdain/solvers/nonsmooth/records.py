@@ -66,5 +66,6 @@ class Moreau(Record):
     last_t: float
     last_h: float
     last_sum: float
+    moved: float  # work of forces along the way by which positions were corrected in the step
     stiffness: Floats  # K and C of implicit forces, nv × nv each; empty where there are none
     damping: Floats

@@ -15,8 +15,7 @@ from jourdain.solvers.interruption import CHUNK_TIME, Interruption
 from jourdain.solvers.memory_log import not_renewed
 from jourdain.solvers.native_function import NativeFunction
 from jourdain.solvers.ode import frame as fr
-from jourdain.solvers.ode.ended import Ended, stiffness
-from jourdain.solvers.ode.leave import STIFF, Leave
+from jourdain.solvers.ode.ended import STIFF, Ended, stiffness
 from jourdain.solvers.ode.march import march
 from jourdain.solvers.ode.method import Method
 from jourdain.solvers.ode.session import Session
@@ -38,18 +37,16 @@ class Drive:
         self._chunk = self._granted = 64
         #: The number of steps after which a word is said about their number; None: not any more.
         self._to_tell: int | None = None
-        #: When to stop for another sort of method.
-        self.leave: Leave | None = None
+        #: What gives the Jacobian when it is needed.
+        self.later: Callable[[], NativeFunction] | None = None
 
     def start(self, x0: NDArray[np.float64] | Checkpoint, t0: float, t1: float, step: float | None) -> None:
         """Where the run begins and ends, and its (first) step."""
         self.span, self.step = (t0, t1), step
-        early = SLOW_STEPS if self.leave is None else LONG_STEPS  # stiffness is no news to a run that leaves for it
+        early = SLOW_STEPS if self.method.pair is None else LONG_STEPS  # stiffness is no news to methods in turns
         self._to_tell = early if self.method.adaptive and not self.method.stiff else None
         self.session.start(x0, t0, t1, step)
         self.session.clock.h_min = 4.0 * fr.EPS * abs(t1 - t0)
-        if self.leave is not None:
-            self.leave.arm(self.session)
 
     def again(
         self, x0: NDArray[np.float64] | Checkpoint, t0: float, t1: float, t_eval: NDArray[np.float64] | None, dense: bool, max_steps: int
@@ -95,7 +92,7 @@ class Drive:
         session = self.session
         if reason == fr.FINISHED:
             return Ended(session, begun)
-        if reason not in (0, fr.LEFT):
+        if reason != 0:
             with Interruption() as interruption:
                 if progress:
                     with TimeBar(*self.span) as bar:
@@ -107,8 +104,7 @@ class Drive:
 
     def _grant(self, room: int) -> None:
         """Let the march take so many steps before Python is asked."""
-        granted = self._chunk if self.leave is None else self.leave.room(self.session, self._chunk)
-        self.session.progress.steps_left = self._granted = min(granted, room)
+        self.session.progress.steps_left = self._granted = min(self._chunk, room)
 
     def _at_once(self) -> int:
         """The first chunk, with which short runs end; nobody listens to Ctrl-C before it is over, and then it is Python's own."""
@@ -118,9 +114,7 @@ class Drive:
             reason = march.call(session.address)
         except KeyboardInterrupt:
             reason = 0
-        if reason == fr.PAUSED and self.leave is not None and self.leave.now(session, self.span[1]):
-            reason = fr.LEFT
-        if reason in (fr.FINISHED, fr.LEFT, 0):
+        if reason in (fr.FINISHED, 0):
             session.collect_noted()
         return reason
 
@@ -139,7 +133,7 @@ class Drive:
                     reason = march.call(session.address)
                 spent = time.perf_counter() - begun
                 room = session.room_left if reason == fr.SAMPLE else 0  # the buffers fill from sample to sample
-                if room < session.step_room // 2 and reason in (fr.SAMPLE, fr.EVENT, fr.PAUSED, fr.RENEWED):
+                if room < session.step_room // 2 and reason in (fr.SAMPLE, fr.EVENT, fr.PAUSED, fr.RENEWED, fr.WANTED):
                     session.collect()
                     room = session.step_room
                 if show is not None:
@@ -148,13 +142,14 @@ class Drive:
                     return 0
                 if self._to_tell is not None and session.count.steps >= self._to_tell:
                     self._tell()
-                if self.leave is not None and reason in (fr.PAUSED, fr.SAMPLE) and self.leave.now(session, self.span[1]):
-                    return fr.LEFT
                 if reason == fr.PAUSED:
                     if self._granted == self._chunk and session.progress.steps_left <= 0:
                         self._chunk = max(1, int(self._chunk * min(8.0, CHUNK_TIME / max(spent, 1e-9))))
                 elif reason == fr.SAMPLE:
                     session.act_at_sample()
+                elif reason == fr.WANTED:
+                    assert self.later is not None
+                    session.provide(self.later)
                 elif reason == fr.RENEWED:
                     session.act_at_renewal()
                 elif reason == fr.EVENT:
@@ -175,20 +170,17 @@ class Drive:
         """Says once, early, that a run will take far more steps than another method would."""
         session, (start, end) = self.session, self.span
         steps, done = session.count.steps, abs(session.clock.t - start)
-        if self.leave is None and session.count.stiff >= STIFF:
+        if self.method.pair is None and session.count.stiff >= STIFF:
             told = f"the steps are as short as the stability of '{self.method.name}' demands, not its accuracy"
+            remedy = "for stiff problems there are method='radau', 'rosenbrock' and 'auto'"
         elif steps >= LONG_STEPS and steps * abs(end - start) > VERY_LONG * done:
-            told = "something moves or decays very fast"
+            told = f"the motion asks for steps of about {done / steps:.2g} s at this accuracy"
+            remedy = "end the run earlier or raise rtol; what is fast, damped and need not be seen is stepped over by method='radau' or 'rosenbrock'"
         else:
             self._to_tell = LONG_STEPS if steps < LONG_STEPS else None
             return
         self._to_tell = None
         about = f"; at this pace it takes {steps * abs(end - start) / done:.2g}" if done > 0.0 else ""
-        remedy = (
-            "for stiff problems there are method='radau', 'rosenbrock' and 'auto'"
-            if self.leave is None
-            else "if that need not be seen, method='radau' or 'rosenbrock' steps over it where it is damped"
-        )
         warnings.warn(
             f"{steps} steps have reached t = {session.clock.t:.4g} of {end:.4g} s{about}: {told}; {remedy}", RuntimeWarning, stacklevel=2
         )
@@ -203,8 +195,6 @@ def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
     if reason in (0, fr.FINISHED):
         return ("finished" if reason else "interrupted"), hint
     t, bad_t = clock.t, clock.t_bad
-    if reason == fr.LEFT:
-        return "left", ""
     if reason == fr.TERMINAL:
         return "event", f"terminal event '{session.records[-1].name}' at t = {t:.12g} s. {hint}".rstrip()
     if reason == fr.EXHAUSTED:

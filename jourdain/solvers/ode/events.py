@@ -20,7 +20,8 @@ class Event:
 
     `direction` is +1 for rising, -1 for falling, 0 for both, one value or one for each component. The step is cut at
     the crossing and integration starts afresh there, unless `restart` is False: then the event is only recorded. The
-    `action` changes the state: native (in place on slot 1) or a Python function (t, x) -> new x or None.
+    `action` changes the state: native (in place on slot 1) or a Python function (t, x) -> new x or None. Events in a row
+    may share one guard function, which is called once for all of them: each says at which `place` of its values its own begin.
     """
 
     guard: NativeFunction
@@ -37,6 +38,7 @@ class Event:
     rests: bool = False
     #: Beyond this a value of the first component is no rounding, and tells its side where the action has just run; below it the guard is where it can fire again.
     clear: float = np.inf
+    place: int = 0
 
     def __post_init__(self) -> None:
         if not set(self.directions) <= {-1, 0, 1} or len(self.directions) != self.size:
@@ -48,6 +50,22 @@ class Event:
     def directions(self) -> tuple[int, ...]:
         """The direction of each component."""
         return (self.direction,) * self.size if isinstance(self.direction, int) else tuple(self.direction)
+
+
+def sources(events: Sequence[Event]) -> list[list[Event]]:
+    """Events by the functions that give their guards: those in a row that share one stand together."""
+    found: list[list[Event]] = []
+    for event in events:
+        if event.place == 0:
+            found.append([event])
+            continue
+        row = found[-1] if found else []
+        if not row or row[-1].guard is not event.guard or event.place != row[-1].place + row[-1].size:
+            raise InputError(
+                f"event '{event.name}': its guard is place {event.place} of a function; give all events of that function in a row"
+            )
+        row.append(event)
+    return found
 
 
 @dataclass(frozen=True)

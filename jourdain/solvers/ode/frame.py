@@ -22,7 +22,10 @@ from jourdain.solvers.memory_log import MemoryLog
 # What a step returns besides 0, and what the marching loop adds.
 RHS_FAILED, NOT_FINITE, UNDERFLOW, JAC_FAILED, SINGULAR, NO_CONVERGENCE = range(1, 7)
 HOOK_FAILED, ZENO, NOT_RENEWED, GUARD_NAN = range(7, 11)
-FINISHED, PAUSED, SAMPLE, EVENT, TERMINAL, EXHAUSTED, RENEWED, LEFT = range(11, 19)
+FINISHED, PAUSED, SAMPLE, EVENT, TERMINAL, EXHAUSTED, RENEWED, WANTED = range(11, 19)
+
+# Why one of two methods was left for the other.
+STIFF, SOFT, DEARER, FAILED, REFUSED = range(1, 6)
 
 EPS = 2.220446049250313e-16
 TINY = 1e-100
@@ -83,6 +86,7 @@ class Count(Record):
     since_base: int
     positions: int
     remapped: int
+    midway: int
 
 
 class Progress(Record):
@@ -109,14 +113,60 @@ class Progress(Record):
     last_fired: int
     restep: int
     tiny: int
-    leave: int
 
 
-class Guard(Record):
-    """A guard function, where its values begin, what follows, and its action."""
+class Turns(Record):
+    """An explicit and an implicit method in turns (see :mod:`jourdain.solvers.ode.methods.turns`)."""
+
+    # whose steps are taken now, were at the beginning of the run, and were last; whether the explicit one is kept to the end
+    implicit: int
+    begun: int
+    last: int
+    held: int
+    number: int
+    # whether the present method is on trial, the step at which to look again, and how far looks are put off
+    trial: int
+    look: int
+    pause: float
+    # counts at the limit of stability that are a reason for a trial; evaluations before which there is none, and trials that did not pay
+    least: int
+    until: float
+    failed: int
+    # where the present stretch began, when the trial did and its work before the stretch, and work a second of the other method
+    mark_t: float
+    mark_rhs: int
+    mark_jac: int
+    mark_lu: int
+    trial_t: float
+    spent: float
+    other: float
+    # the spectral radius where implicit steps began, explicit work a second over it, and implicit work a second where it did not pay
+    rho: float
+    stiffness: float
+    dear: float
+    # where a longer stretch of explicit steps began
+    long_t: float
+    long_rhs: int
+    # work of a Jacobian, of factors and of a solution beside an evaluation of f
+    jacobian: float
+    factors: float
+    solution: float
+
+
+class GuardSource(Record):
+    """A function that gives the guards of one event or of several in a row: where its values begin, and how many they are."""
 
     function: Address
     args: Address
+    offset: int
+    size: int
+    patient: int
+
+
+class Guard(Record):
+    """Where the values of an event's guard come from and begin, what follows, and its action."""
+
+    source: int
     offset: int
     mode: int
     action: Address
@@ -179,6 +229,14 @@ class Frame(Record):
     dfdt_args: Address
     step: Address
     dense: Address
+    # of methods in turns: who decides, the explicit one, the frame of the implicit one, and when turns were taken and why
+    turner: Address
+    explicit_step: Address
+    explicit_dense: Address
+    implicit: Address
+    turns: Turns
+    turn_t: Floats
+    turn_why: Integers
     # what only the marching loop reads
     project: Address
     project_args: Address
@@ -198,6 +256,7 @@ class Frame(Record):
     settle: Address
     settle_args: Address
     settled: MemoryLog
+    sources: Table[GuardSource]
     guards: Table[Guard]
     watch: Table[Watched]
     sign: Integers

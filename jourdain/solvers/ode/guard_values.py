@@ -22,36 +22,35 @@ SEARCHED, GOLDEN = 20, 0.3819660112501051
 
 
 @jit
-def guard_of(frame: Frame, clock: Clock, count: Count, e: int, t: float, x: Any, behind: int) -> int:
-    """Evaluate the guards of event e at (t, x) into `g`, so many places behind their own."""
-    guard = frame.guards[e]
-    return hook(frame, clock, count, guard.function, guard.args, t, x, frame.g[guard.offset + behind :])
+def guards_of(frame: Frame, clock: Clock, count: Count, i: int, t: float, x: Any, behind: int) -> int:
+    """Evaluate the guards of source i at (t, x) into `g`, so many places behind their own."""
+    source = frame.sources[i]
+    return hook(frame, clock, count, source.function, source.args, t, x, frame.g[source.offset + behind :])
 
 
 @jit
 def all_guards(frame: Frame, clock: Clock, count: Count, t: float, x: Any) -> int:
     """Evaluate all guards at (t, x) into `g`."""
-    for e in range(len(frame.guards)):
-        status = guard_of(frame, clock, count, e, t, x, 0)
+    for i in range(len(frame.sources)):
+        status = guards_of(frame, clock, count, i, t, x, 0)
         if status != 0:
             return status
-        c = frame.guards[e].offset
-        while c < len(frame.watch) and frame.watch[c].event == e:
+        first = frame.sources[i].offset
+        for c in range(first, first + frame.sources[i].size):
             if frame.g[c] != frame.g[c]:
                 clock.t_bad = t
-                count.bad = e
+                count.bad = frame.watch[c].event
                 return GUARD_NAN
-            c += 1
     return 0
 
 
 @jit
 def guard_at(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, t: float) -> float:
     """Return guard component c at time t of the last step; NaN if it cannot be had."""
-    event = frame.watch[c].event
+    source = frame.guards[frame.watch[c].event].source
     if point(frame, clock, count, progress, t) != 0:
         return math.nan
-    if guard_of(frame, clock, count, event, t, frame.probe, len(frame.watch)) != 0:
+    if guards_of(frame, clock, count, source, t, frame.probe, len(frame.watch)) != 0:
         return math.nan
     return frame.g[len(frame.watch) + c]
 
@@ -110,12 +109,12 @@ def first_dip(frame: Frame, clock: Clock, count: Count, progress: Progress, lo: 
     """
     m, g, sign, middle = len(frame.watch), frame.g, frame.sign, lo + 0.5 * (hi - lo)
     placed = False
-    for e in range(len(frame.guards)):
-        if frame.guards[e].patient == 0:
+    for i in range(len(frame.sources)):
+        if frame.sources[i].patient == 0:
             if not placed and point(frame, clock, count, progress, middle) != 0:
                 return hi
             placed = True
-            if guard_of(frame, clock, count, e, middle, frame.probe, 3 * m) != 0:
+            if guards_of(frame, clock, count, i, middle, frame.probe, 3 * m) != 0:
                 return hi
     until = hi
     for c in range(m):
@@ -131,4 +130,4 @@ def first_dip(frame: Frame, clock: Clock, count: Count, progress: Progress, lo: 
     return until
 
 
-__all__ = ["all_guards", "first_dip", "guard_at", "guard_of", "note_beginning"]
+__all__ = ["all_guards", "first_dip", "guard_at", "guards_of", "note_beginning"]

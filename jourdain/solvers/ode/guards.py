@@ -12,7 +12,7 @@ from typing import Any
 from jourdain.native.call import call
 from jourdain.native.kernel import jit, kernel
 from jourdain.solvers.ode.frame import EPS, EVENT, RENEWED, TERMINAL, ZENO, Clock, Count, Frame, Progress, view
-from jourdain.solvers.ode.guard_values import all_guards, first_dip, guard_at, guard_of, note_beginning
+from jourdain.solvers.ode.guard_values import all_guards, first_dip, guard_at, guards_of, note_beginning
 from jourdain.solvers.ode.progress import ARM, ASKS_PYTHON, CARRY, MOST_DIPS, RECORD_ONLY, SCAN, STOPS_THERE, hook, point
 
 CLOSE_EVENTS = 1e-8
@@ -129,9 +129,9 @@ def _look_at_middle(frame: Frame, clock: Clock, count: Count, progress: Progress
     if not rests or point(frame, clock, count, progress, middle) != 0:
         return False
     status = 0
-    for e in range(len(frame.guards)):
+    for i in range(len(frame.sources)):
         if status == 0:
-            status = guard_of(frame, clock, count, e, middle, frame.probe, len(frame.watch))
+            status = guards_of(frame, clock, count, i, middle, frame.probe, len(frame.watch))
     return status == 0
 
 

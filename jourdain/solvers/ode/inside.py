@@ -12,7 +12,7 @@ from jourdain.native.call import call, integers
 from jourdain.native.kernel import jit, kernel
 from jourdain.native.record import Floats, Matrix, Record, Table
 from jourdain.solvers.native_function import address
-from jourdain.solvers.ode.events import Event
+from jourdain.solvers.ode.events import Event, sources
 from jourdain.solvers.ode.frame import Hook
 from jourdain.solvers.ode.trajectory import Segments
 
@@ -53,14 +53,19 @@ def _state(a: Look, step: int, t: float) -> None:
 
 @jit
 def _there_and_back(values: Any, size: int) -> bool:
-    """Whether a component has one sign at both ends and the other one inside."""
-    last = len(values) - 1
+    """Whether a component changes its sign more than once."""
     for i in range(size):
-        first, end = values[0][i], values[last][i]
-        if (first > 0.0 and end > 0.0) or (first < 0.0 and end < 0.0):
-            for j in range(1, last):
-                if values[j][i] * first < 0.0:
-                    return True
+        side, changes = 0.0, 0
+        for j in range(len(values)):
+            value = values[j][i]
+            if value * side < 0.0:
+                changes += 1
+            if value > 0.0:
+                side = 1.0
+            if value < 0.0:
+                side = -1.0
+        if changes > 1:
+            return True
     return False
 
 
@@ -91,16 +96,17 @@ class Guards:
 
     def __init__(self, events: Sequence[Event], n: int) -> None:
         self.n, self._kept = n, list[Any]()
-        hooks = []
-        for event in events:
-            args = np.zeros(max(3, event.guard.args.size), dtype=np.int64)
-            args[: event.guard.args.size] = event.guard.args.view(np.int64)
-            self._kept += [args, event.guard]
-            hooks.append((event.guard.address, address(args)))
-        widest = max(event.size for event in events)
+        hooks, sizes = [], []
+        for row in sources(events):
+            guard = row[0].guard
+            args = np.zeros(max(3, guard.args.size), dtype=np.int64)
+            args[: guard.args.size] = guard.args.view(np.int64)
+            self._kept += [args, guard]
+            hooks.append((guard.address, address(args)))
+            sizes.append(sum(event.size for event in row))
         self._record = Look(
-            guards=Hook.table(hooks), sizes=np.array([float(event.size) for event in events]), parts=np.array(INSIDE), t=np.zeros(1), x=np.zeros(n),
-            values=np.zeros((len(INSIDE), widest)), looks=LOOKS,
+            guards=Hook.table(hooks), sizes=np.array(sizes, dtype=float), parts=np.array(INSIDE), t=np.zeros(1), x=np.zeros(n),
+            values=np.zeros((len(INSIDE), max(sizes))), looks=LOOKS,
         )  # fmt: skip
 
     def cross_inside(self, segments: Segments) -> bool:

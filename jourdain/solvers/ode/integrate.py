@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,6 @@ from jourdain.solvers.ode.trajectory import Checkpoint, Trajectory
 
 if TYPE_CHECKING:
     from jourdain.solvers.ode.drive import Drive
-    from jourdain.solvers.ode.leave import Leave
     from jourdain.solvers.ode.memories import Renewals
     from jourdain.solvers.unknowns import Search
 
@@ -101,7 +100,7 @@ def prepare(
     positions: int | None = None,
     dense: bool | None = None,
     max_steps: int = MAX_STEPS,
-    leave: Leave | None = None,
+    later: Callable[[], NativeFunction] | None = None,
 ) -> Drive:
     """An integration ready to run, or to be driven from instant to instant.
 
@@ -115,7 +114,7 @@ def prepare(
     project: native, puts x back onto its manifold in place after each step. output: native y(t, x) of `output_size`.
     positions: number of positions in x = [q, v] when dq/dt is not v, for the second-order methods.
     dense: keep the interpolants for `Trajectory.at` (default: when t_eval is not given).
-    leave: when to stop because another sort of method would do better; the status is "left" then.
+    later: of methods in turns ("auto"), what gives the Jacobian when it is needed, or raises `InputError` where there is none.
     """
     from jourdain.solvers.ode.drive import Drive
 
@@ -130,12 +129,12 @@ def prepare(
         instants = given_steps(chosen, steps, t0, t1)
         step = abs(float(instants[0]) - t0)
     _check_start(chosen, t0, t1, x0, start)
-    _check_input(chosen, x0, rtol, step, jacobian, output, output_size)
+    _check_input(chosen, x0, rtol, step, jacobian, output, output_size, later)
     times = None if t_eval is None else _check_times(t_eval, t0, t1)
     if chosen.needs_time_derivative and time_derivative is None:
         _check_autonomous(chosen, rhs, start, t0, t1)
     drive = Drive(chosen, start.size, _positions(chosen, start.size, positions))
-    drive.leave = leave
+    drive.later = later
     drive.start(x0 if isinstance(x0, Checkpoint) else start, t0, t1, step)
     drive.tolerances(rtol, atol, max_step)
     drive.session.progress.max_steps = max_steps
@@ -193,6 +192,7 @@ def _check_input(
     jacobian: NativeFunction | None,
     output: NativeFunction | None,
     output_size: int,
+    later: Callable[[], NativeFunction] | None = None,
 ) -> None:
     if step is not None and not step > 0:
         raise InputError(f"integrate: step {step} s must be positive")
@@ -200,6 +200,8 @@ def _check_input(
         raise InputError(f"method '{method.name}' has a fixed step: give step= in seconds")
     if method.adaptive and not (isinstance(rtol, Real) and LEAST_RTOL <= rtol < 1):
         raise InputError(f"integrate: rtol = {rtol!r} must be a number between {LEAST_RTOL:g} (rounding) and 1")
+    if method.pair is not None and later is None:
+        raise InputError(f"method '{method.name}' may become implicit: give later=, which makes the Jacobian")
     if method.needs_jacobian and jacobian is None:
         raise InputError(f"method '{method.name}' is implicit: give jacobian= (native, n by n, row-major)")
     if output is not None and output_size < 1:

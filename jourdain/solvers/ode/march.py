@@ -151,7 +151,7 @@ def march(address: int) -> int:
         if progress.every_step == 1 and progress.rows + 2 > progress.row_limit:
             return PAUSED
         room = progress.event_limit - progress.events > len(frame.watch) * (progress.probes + 1 + MOST_DIPS)
-        if progress.steps_left <= 0 or not room or (progress.leave > 0 and count.near >= progress.leave):
+        if progress.steps_left <= 0 or not room:
             return PAUSED
         clock.t_bound = stop
         if count.begin == 1:
@@ -164,7 +164,11 @@ def march(address: int) -> int:
         progress.tiny = progress.tiny + 1 if count.adaptive == 1 and abs(clock.h) < clock.h_min else 0
         if progress.tiny > MOST_TINY:
             return UNDERFLOW
-        status = call(frame.step, frame)
+        status = 0
+        if frame.turner != 0:
+            status = call(frame.turner, frame)
+        if status == 0:
+            status = call(frame.step, frame)
         if status == 0:
             progress.steps_left -= 1
             status = _after_step(frame, clock, count, progress)

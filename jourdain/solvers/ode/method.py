@@ -40,5 +40,8 @@ class Method:
     past: int = 0
     #: The part of a step below which a shorter one to an event is not worth taking: rounding grows with 1/h where constraints are positions.
     shortest: float = 0.0
+    #: Of two methods in turns: the explicit and the implicit one, and the native function that decides before each step.
+    pair: tuple[Method, Method] | None = None
+    turner: int = 0
     #: Layouts of the memory of a run by number of states, made by the sessions.
     layouts: dict[int, Any] = field(default_factory=dict, repr=False, compare=False)

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jourdain.errors import SolverError
+from jourdain.errors import InputError, SolverError
 from jourdain.native.kernel_types import View
+from jourdain.solvers import load_method
 from jourdain.solvers.kept import Kept
 from jourdain.solvers.memory_log import collect
 from jourdain.solvers.native_function import NativeFunction, address
 from jourdain.solvers.ode import frame as fr
 from jourdain.solvers.ode import progress as pr
-from jourdain.solvers.ode.events import Event, EventRecord, Samples, Switch
+from jourdain.solvers.ode.events import Event, EventRecord, Samples, Switch, sources
+from jourdain.solvers.ode.frame import REFUSED, STIFF
 from jourdain.solvers.ode.method import Method
 from jourdain.solvers.ode.trajectory import Checkpoint, Segments
 
@@ -31,6 +33,8 @@ LARGEST_BUFFER = 1 << 21
 SMALL = 1 << 18
 
 #: Rows, their limit, segments and events.
+#: Turns of methods that are noted, functions that both methods call, and counts at the limit of stability after which the explicit method is left.
+LOG, BOTH, LEAST = 128, ("rhs", "dfdt"), 32
 FILLED = slice(fr.Progress.struct.fields["rows"][0], fr.Progress.struct.fields["events"][0] + 1)
 STAGE = fr.Clock.struct.fields["stage_t"][0]
 
@@ -51,6 +55,9 @@ class _Layout:
             "ints": method.integers.size + method.integer_work(n), "x": n, "x_old": n, "f": n, "work": max(method.work(n), 2 * n),
             "past_t": method.past, "past_x": method.past * n, "past_f": method.past * n,
         }  # fmt: skip
+        if method.pair is not None:  # the second frame comes after the first, turns are part of the memory
+            frames = {"frame": sizes.pop("frame"), "implicit": fr.Frame.struct.words}
+            sizes = frames | sizes | {"turns": fr.Turns.struct.words, "turn_t": LOG, "turn_why": LOG}
         ends = np.cumsum([max(size, 1) for size in sizes.values()])
         self.parts = {name: slice(int(end) - max(size, 1), int(end)) for (name, size), end in zip(sizes.items(), ends, strict=True)}
         self.changing, self.memory = self.parts["progress"].start, self.parts["clock"].start
@@ -78,6 +85,10 @@ class _Layout:
         count.restart = count.begin = 1
         count.bad = progress.fired = progress.forget = progress.last_fired = -1
         progress.restep, progress.event_limit = method.one_step, EVENT_ROOM
+        if method.pair is not None:
+            frame.turner, frame.explicit_step, frame.explicit_dense = method.turner, method.pair[0].step, method.pair[0].dense
+            turns = fr.Turns.at(whole["turns"])
+            turns.least, turns.pause = LEAST, 1.0
         clock = fr.Clock.at(whole["clock"])
         clock.t_last, clock.shortest = -np.inf, method.shortest
 
@@ -104,6 +115,8 @@ class Session:
         frame = words[at["frame"]]
         frame[layout.slots] = layout.offsets + base
         self.frame, self.clock = fr.Frame.at(frame), fr.Clock.at(words[at["clock"]])
+        #: The frame of the implicit one of two methods.
+        self.implicit = self._second(frame) if method.pair is not None else None
         self.count, self.progress = fr.Count.at(words[at["count"]]), fr.Progress.at(words[at["progress"]])
         self.x, self.tol, self.stops, self.owners = doubles[at["x"]], doubles[at["tol"]], doubles[at["stops"]], words[at["owners"]]
         self.coefs = layout.coefs
@@ -123,6 +136,19 @@ class Session:
         self.output_function: NativeFunction | None = None
         self._nothing_yet()
 
+    def _second(self, first: NDArray[np.int64]) -> fr.Frame:
+        """The frame of the implicit one of two methods, with the same memory but constants, integers and work of its own behind the other's."""
+        assert self.method.pair is not None
+        explicit = self.method.pair[0]
+        words = self._words[self.parts["implicit"]]
+        words[:] = first
+        found, n = fr.Frame.at(words), self.n
+        found.step = found.dense = 0  # compiled when they are needed
+        found.constants = self.block[self.parts["constants"]][explicit.constants.size :]
+        found.ints = self._words[self.parts["ints"]][explicit.integers.size + explicit.integer_work(n) :]
+        found.work = self.block[self.parts["work"]][explicit.work(n) :]
+        return found
+
     def _nothing_yet(self) -> None:
         #: Rows and interpolants that are no longer in the buffers.
         self.rows: Kept | None = None
@@ -130,6 +156,8 @@ class Session:
         self.records: list[EventRecord] = []
         #: What an action in Python raised.
         self.error: Exception | None = None
+        #: Why there is no Jacobian.
+        self.refused = ""
 
     # -- one run after the other ----------------------------------------------------------------------------------
 
@@ -158,8 +186,9 @@ class Session:
         """Put a function, if there is one, and its arguments into the frame."""
         if function is not None:
             found, args = self.bind(function)
-            setattr(self.frame, name, found)
-            setattr(self.frame, f"{name}_args", args)
+            for frame in (self.frame, self.implicit) if self.implicit is not None and name in BOTH else (self.frame,):
+                setattr(frame, name, found)
+                setattr(frame, f"{name}_args", args)
 
     def set_switch(self, switch: Switch | None) -> None:
         """Bind the coordinate switch."""
@@ -179,6 +208,7 @@ class Session:
 
         frame, offset = self.frame, 0
         guards: list[tuple[int, ...]] = []
+        places = self._set_sources(events)
         watch: list[tuple[int, int, float]] = []
         for e, event in enumerate(events):
             mode = pr.RESTARTS if event.restart else pr.RECORD_ONLY
@@ -188,7 +218,7 @@ class Session:
                 action = self.bind(event.action)
             elif event.action is not None:
                 mode = pr.ASKS_PYTHON
-            guards.append((*self.bind(event.guard), offset, mode, *action, int(event.patient), int(event.rests)))
+            guards.append((places[e], offset, mode, *action, int(event.patient), int(event.rests)))
             watch += [(direction, e, event.clear if c == 0 else np.inf) for c, direction in enumerate(event.directions)]
             offset += event.size
         room = EVENT_ROOM + offset * (probes + 2 + pr.MOST_DIPS)
@@ -198,6 +228,17 @@ class Session:
         frame.event_x = self.event_x = np.zeros((room, 2 * self.n))
         frame.event_which = self.event_which = np.zeros(2 * room, dtype=np.int64)
         self.progress.probes, self.progress.event_limit = probes, room - offset  # a renewal may add events to those of a step
+
+    def _set_sources(self, events: Sequence[Event]) -> list[int]:
+        """Lay out the functions that give guards; which of them is that of each event."""
+        rows, offset, places = [], 0, []
+        for i, row in enumerate(sources(events)):
+            size = sum(event.size for event in row)
+            rows.append((*self.bind(row[0].guard), offset, size, int(row[0].patient)))
+            places += [i] * len(row)
+            offset += size
+        self.frame.sources = fr.GuardSource.table(rows)
+        return places
 
     def set_memories(self, memories: Renewals) -> None:
         """Bind the renewal of memories."""
@@ -223,12 +264,15 @@ class Session:
         clock = self.clock
         if isinstance(x0, Checkpoint):
             self.load(x0)
+            if step is not None and not self.method.adaptive and step != abs(clock.h):
+                clock.h = math.copysign(step, t1 - t0)
+                self.count.fresh, self.count.restart, self.count.begin = 0, 1, 1  # the method starts afresh
         else:
             self.x[:], clock.t = x0, t0
             if step is not None:
                 clock.h = math.copysign(step, t1 - t0)
         clock.direction = 1.0 if t1 >= t0 else -1.0
-        self.stops[0] = t1
+        self.stops[0], self.begun = t1, t0
 
     def set_samples(self, samples: Sequence[Samples], t0: float, t1: float) -> None:
         """Merge all sample times within the span into one list of stops that ends with t1."""
@@ -378,8 +422,36 @@ class Session:
         h_max, positions, c = self.clock.h_max, self.count.positions, self.count
         self.memory[:] = checkpoint.memory
         self.clock.h_max, c.positions = h_max, positions
+        if self.implicit is not None:
+            self._resume_turns()
         c.steps = c.rejected = c.n_rhs = c.n_jac = c.n_lu = c.n_events = c.bad_status = 0
         c.begin = 1
+
+    def _resume_turns(self) -> None:
+        """Counters begin at zero with a new run, and with them what is measured by them."""
+        c, turns = self.count, self.frame.turns
+        turns.look -= c.steps
+        turns.until -= c.n_rhs
+        turns.long_rhs -= c.n_rhs
+        turns.mark_rhs, turns.mark_jac, turns.mark_lu = turns.mark_rhs - c.n_rhs, turns.mark_jac - c.n_jac, turns.mark_lu - c.n_lu
+        turns.begun, turns.number = turns.implicit, 0
+
+    def provide(self, later: Callable[[], NativeFunction]) -> None:
+        """Gives the implicit one of two methods its native functions, then its Jacobian; where there is none, the explicit one goes on to the end."""
+        assert self.implicit is not None and self.method.pair is not None
+        if self.implicit.step == 0:
+            found = load_method(self.method.pair[1].name)
+            self.implicit.step, self.implicit.dense = found.step, found.dense
+            return
+        try:
+            self.set_hook("jac", later())
+        except InputError as error:
+            self.refused, turns = str(error), self.frame.turns
+            for k, why in ((0, STIFF), (1, REFUSED)) if turns.implicit == 0 else ((0, REFUSED),):
+                at = min(turns.number + k, LOG - 1)
+                self.frame.turn_t[at], self.frame.turn_why[at] = self.clock.t, why
+            turns.number += 2 - turns.implicit
+            turns.implicit, turns.held = 0, 1
 
     def output(self) -> tuple[Array, Array, Array]:
         """All rows of a run that has ended."""

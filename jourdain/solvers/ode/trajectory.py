@@ -127,6 +127,8 @@ class Trajectory:
     segments: Segments | None = field(default=None, repr=False)
     #: What a user's function raised, if that is why it ended.
     cause: BaseException | None = field(default=None, repr=False)
+    #: Of methods in turns: when each began (t), which (method), and why it was left (left); none where the first did it all.
+    turns: Sequence[Mapping[str, Any]] = ()
 
     @property
     def success(self) -> bool:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...native.call import address as at
-from ...native.function import aligned
 from ...native.kernel import hot, jit
+from ...native.lanes import aligned
 from ...native.record import Floats, Integers, Record
 from ..ode.methods.tableaus import Tableau
 from .field import Field, Readings, evaluate, pull_rate, pull_reading, push_rate, push_reading, read

@@ -43,6 +43,8 @@ class Field(Record):
     slot: int
     #: Directions that one push carries.
     lanes: int
+    #: Which of several rates holds, where they change from piece to piece.
+    mode: Integers
     value: Map
     push: Map
     pull: Map

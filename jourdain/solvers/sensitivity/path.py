@@ -13,7 +13,8 @@ from ...native.call import call
 from ...native.kernel import jit, kernel
 from ...native.record import Floats, Integers, Matrix, Record
 from .field import Map
-from .walk import AT_END, Leg, pull_projection, push_projection, walk_back, walk_forwards
+from .put_back import project, pull_projection, push_projection
+from .walk import AT_END, Leg, walk_back, walk_forwards
 
 #: A guard that crosses zero slower than this part of what its terms could do does not cross it; what is returned then.
 RESTS, AT_REST = 1e-13, 91
@@ -46,6 +47,7 @@ class Path(Record):
     margin: Floats
     nudge: Floats
     renews: Integers
+    mode: Integers
     guard: Integers
     jump: Integers
     #: Whether a jump happens at a given instant: then states behind it are found anew, too.
@@ -75,6 +77,7 @@ def _enter(path: Path, i: int) -> None:
     leg = path.leg
     leg.first, leg.last, leg.point_first, leg.point_last = path.first[i], path.last[i], path.points[i], path.points[i + 1]
     leg.margin, leg.renews, leg.nudge = path.margin[i], path.renews[i], path.nudge[i]
+    leg.field.mode[0] = path.mode[i]
 
 
 @jit
@@ -186,11 +189,25 @@ def _push_jump(path: Path, i: int) -> int:
 
 @jit
 def _jump(path: Path, i: int) -> int:
-    """The state behind the jump of piece i, from that before it."""
-    leg, f = path.leg, Transition.at(path.jump[i])
+    """The state behind the event of piece i, from that before it: as it jumps, and with constraints closed again by an impulse M Δv = JᵀΛ."""
+    leg, field = path.leg, path.leg.field
+    x, after = leg.x[leg.last], leg.x[leg.last + 1]
+    if path.jump[i] == 0:
+        for q in range(field.n):
+            after[q] = x[q]
+        return 0
+    f = Transition.at(path.jump[i])
     args = f.value.args
-    args[0], args[1], args[3] = at(leg.t[leg.last :]), at(leg.x[leg.last]), at(leg.x[leg.last + 1])
-    return call(f.value.function, args)
+    args[0], args[1], args[3] = at(leg.t[leg.last :]), at(x), at(after)
+    status = call(f.value.function, args)
+    if status != 0 or path.guard[i] == 0:
+        return status
+    for j in range(field.nv):
+        path.impulses[i][j] = after[field.first + j]
+    status = project(field, leg.t[leg.last + 1 :], after)
+    for j in range(field.nv):
+        path.impulses[i][j] = after[field.first + j] - path.impulses[i][j]
+    return status
 
 
 @kernel

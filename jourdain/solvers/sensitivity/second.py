@@ -18,7 +18,8 @@ from ...native.record import Floats, Matrix, Record
 from ..linear.dense import lu_solve_transposed
 from .explicit import Scheme, Stages, combine
 from .field import Field, Readings, pull_rate, pull_reading, push_rate
-from .walk import AT_END, Leg, guess, inner_step, pull_projection, push_projection, push_step, take_step, value_at
+from .put_back import pull_projection, push_projection, spare, strike
+from .walk import AT_END, Leg, guess, inner_step, push_step, take_step, value_at
 
 
 class Second(Record):
@@ -316,6 +317,7 @@ def _bend_inner(s: Second, k: int, p: int) -> int:
         status = value_at(leg, p, leg.one, leg.inner.end)
     if status == 0:
         status = _change_stages(s, leg.scheme, leg.inner, h, leg.history[k])
+    strike(leg.field, leg.open, leg.inner.end, leg.rate, 0.0)
     if status == 0:
         status = push_projection(leg.field, leg.one, leg.inner.end, leg.still, s.end, leg.dc[0])
     for r in range(leg.criteria):
@@ -331,6 +333,7 @@ def _bend_inner(s: Second, k: int, p: int) -> int:
         for i in range(n):
             leg.xbar[r][i] += leg.back[i]
             s.xbar[r][i] += s.point[i]
+    spare(leg.field)
     return status
 
 
@@ -356,11 +359,13 @@ def bend_back(address: int) -> int:
         status = take_step(leg.field, leg.integrands, scheme, st, ta, tb, leg.x[k])
         if status == 0:
             status = _change_stages(s, scheme, st, tb - ta, leg.history[k])
+        strike(leg.field, st.end, leg.x[k + 1], leg.rate, 0.0)
         for r in range(leg.criteria):
             if status == 0:
                 status = _bend_projection(s, leg.t[k + 1 :], leg.x[k + 1], leg.history[k + 1], r, leg.xbar[r], s.xbar[r])
             if status == 0:
                 status = _bend_step(s, leg.integrands, scheme, st, tb - ta, r, leg.xbar[r], s.xbar[r])
+        spare(leg.field)
         while status == 0 and p >= begin and leg.point_step[p] == place:
             status = _bend_inner(s, k, p)
             p -= 1

@@ -11,12 +11,13 @@ import numpy as np
 
 from ...native.call import address as at
 from ...native.call import call
-from ...native.function import aligned
 from ...native.kernel import hot, jit
+from ...native.lanes import aligned
 from ...native.record import Floats, Integers, Matrix, Record
 from .explicit import Scheme, Stages, integrals, pull_explicit, push_explicit, stages_of, take_explicit
 from .field import Field, Readings, evaluate, pull_map, pull_rate, pull_reading, push_map, push_rate, push_reading, read
 from .implicit import pull_implicit, push_implicit, take_implicit
+from .put_back import project, pull_projection, push_projection, spare, strike
 
 #: Where a value is read: within a step, or at its end.
 INSIDE, AT_END = 0, 1
@@ -86,6 +87,8 @@ class Leg(Record):
     ratebar: Floats
     one: Floats
     late: Floats
+    #: The end of a step to an instant before it is put back onto constraints.
+    open: Floats
     back: Floats
     part: Floats
     none: Readings
@@ -126,38 +129,6 @@ def guess(leg: Leg, st: Stages, k: int) -> None:
     """The mean rate of a step as the run took it, from which implicit stages are sought."""
     for i in range(leg.field.n):
         st.guess[i] = (leg.x[k + 1][i] - leg.x[k][i]) / (leg.t[k + 1] - leg.t[k])
-
-
-@jit
-def _project(field: Field, t: Any, x: Any) -> int:
-    if field.project.function == 0:
-        return 0
-    args = field.project.args
-    args[0], args[1], args[2] = at(t), at(x), at(x)
-    return call(field.project.function, args)
-
-
-@jit
-def push_projection(field: Field, t: Any, x: Any, dt: Any, dx: Any, dc: Any) -> int:
-    """Carries a direction over the projection that gave x."""
-    if field.project_push.function == 0:
-        return 0
-    return push_map(field, field.project_push, t, x, dt, dx, dc, dx)
-
-
-@jit
-def pull_projection(field: Field, t: Any, x: Any, xbar: Any, cbar: Any) -> Any:
-    """Walks weights back over the projection that gave x; the status and the weight of time."""
-    if field.project_pull.function == 0:
-        return 0, 0.0
-    args, bar, c = field.project_pull.args, field.bar, field.cbar
-    args[0], args[1], args[3], args[4], args[5] = at(t), at(x), at(xbar), at(bar), at(c)
-    status = call(field.project_pull.function, args)
-    for i in range(field.n):
-        xbar[i] = bar[1 + i]
-    for i in range(field.nc):
-        cbar[i] += c[i]
-    return status, bar[0]
 
 
 @jit
@@ -253,7 +224,9 @@ def inner_step(leg: Leg, k: int, t: float) -> int:
     leg.one[0] = t
     _nudge(leg, leg.inner, k == leg.first, t - leg.t[k])
     if status == 0:
-        status = _project(leg.field, leg.one, leg.inner.end)
+        for i in range(leg.field.n):
+            leg.open[i] = leg.inner.end[i]
+        status = project(leg.field, leg.one, leg.inner.end)
     return status
 
 
@@ -307,7 +280,7 @@ def _write(leg: Leg, k: int, rest: float) -> int:
         end[i] = leg.stages.end[i]
         if rest > 0.0:
             end[i] += rest * leg.rate[i]
-    return _project(leg.field, leg.t[k + 1 :], end)
+    return project(leg.field, leg.t[k + 1 :], end)
 
 
 @hot
@@ -343,7 +316,9 @@ def walk_forwards(leg: Leg) -> int:
                         field, leg.none, scheme, leg.inner, tp - ta, leg.begins, leg.still, leg.back, leg.dc[d], leg.dr[d], leg.total
                     )
                 if status == 0:
+                    strike(field, leg.open, leg.inner.end, leg.rate, 0.0)
                     status = push_projection(field, leg.one, leg.inner.end, leg.still, leg.back, leg.dc[d])
+                    spare(field)
                 if status == 0:
                     status = _push_value(leg, p, d, leg.one, leg.inner.end, leg.still, leg.back)
             if status != 0:
@@ -363,6 +338,8 @@ def walk_forwards(leg: Leg) -> int:
             status = _write(leg, k, rest)
             if status != 0:
                 return status
+        if leg.groups > 0:
+            strike(field, st.end, leg.x[k + 1], leg.rate, rest)
         renews = field.held > 0 and (leg.renews == 1 or not last)
         if renews:
             _before(field, leg.x[k + 1], leg.x[k])
@@ -383,6 +360,7 @@ def walk_forwards(leg: Leg) -> int:
                 status = _push_renewal(field, leg.t[k + 1 :], leg.finishes, leg.dx[d], leg.dc[d])
             if status != 0:
                 return status
+        spare(field)
         if leg.keeps == 1:
             for i in range(n):
                 leg.history[k + 1][i] = leg.dx[0][i]
@@ -426,6 +404,7 @@ def walk_back(leg: Leg) -> int:
         _nudge(leg, st, first, h)
         if rest > 0.0:
             status = _tail(leg, tb - rest)
+        strike(field, st.end, leg.x[k + 1], leg.rate, rest)
         renews = field.held > 0 and (leg.renews == 1 or not last)
         if renews:
             _before(field, leg.x[k + 1], leg.x[k])
@@ -443,6 +422,7 @@ def walk_back(leg: Leg) -> int:
                 return status
             if first:
                 leg.tabar[r] += early
+        spare(field)
         while p >= begin and leg.point_step[p] == place:
             tp = leg.point_t[p]
             status = inner_step(leg, k, tp)
@@ -454,7 +434,9 @@ def walk_back(leg: Leg) -> int:
                 if status == 0:
                     status, _ = _pull_value(leg, p, r, leg.one, leg.inner.end, leg.back)
                 if status == 0:
+                    strike(field, leg.open, leg.inner.end, leg.rate, 0.0)
                     status, _ = pull_projection(field, leg.one, leg.inner.end, leg.back, leg.cbar[r])
+                    spare(field)
                 if status == 0:
                     status, early, _ = pull_step(
                         field, leg.none, scheme, leg.inner, tp - ta, leg.weights[r], leg.back, leg.cbar[r], leg.rbar[r]
@@ -478,7 +460,7 @@ def new_leg(field: Field, scheme: Scheme, integrands: Readings, values: Readings
     wide = {"drate": n, "back": n, "part": max(1, integrands.count), "begins": 1, "finishes": 1, "still": 1}
     return Leg(
         field=field, scheme=scheme, integrands=integrands, values=values, none=none, anew=0, keeps=0, nudge=0.0, stages=stages_of(scheme, n, integrands.count, field.nc, lanes),
-        inner=stages_of(scheme, n, 0, field.nc, lanes), one=np.zeros(1), late=np.zeros(1), rate=np.zeros(n), ratebar=np.zeros(n),
+        inner=stages_of(scheme, n, 0, field.nc, lanes), one=np.zeros(1), late=np.zeros(1), open=np.zeros(n), rate=np.zeros(n), ratebar=np.zeros(n),
         **{name: aligned(size * lanes) for name, size in wide.items()},
     )  # fmt: skip
 
@@ -490,8 +472,6 @@ __all__ = [
     "guess",
     "inner_step",
     "new_leg",
-    "pull_projection",
-    "push_projection",
     "push_step",
     "take_step",
     "value_at",

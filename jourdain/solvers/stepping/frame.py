@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...native.function import aligned
+from ...native.lanes import aligned
 from ...native.record import Address, Floats, Integers, Matrix, Record, Rows, Table
 from ..linear.sparse_lu import Factors
 from ..memory_log import MemoryLog

@@ -17,7 +17,7 @@ from ..descriptor.system import DescriptorSystem
 from ..pushed import touches_rigidly
 from ..run import make_run
 from ..state import State
-from ..system import verb
+from ..verbs import verb
 from .from_model import DirectorAssembly, JointElements
 from .system import REDUCTIONS, AssembledSystem
 

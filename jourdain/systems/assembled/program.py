@@ -14,7 +14,8 @@ from ...elements.element import Element, Reduction, symbols_of
 from ...elements.vectors import VectorElement
 from ...errors import ModelError
 from ...native import engine
-from ...native.function import Function, Lanes, compile_function
+from ...native.function import Function, compile_function
+from ...native.lanes import Lanes
 from ...native.record import Record, Table
 from ...solvers.stepping import frame as ap
 from ...symbolic.expr import Expr, add, mul, sub, symbol

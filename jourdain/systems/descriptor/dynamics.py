@@ -9,7 +9,8 @@ import numpy as np
 
 from ...formalisms.coordinates.descriptor import Descriptor
 from ...model.joints import Coordinate
-from ...native.function import Function, cached_array, cached_code
+from ...native.code import cached_array, cached_code
+from ...native.function import Function
 from ...results.channel import Channel
 from ...solvers.constraints.reductions import independent_rows
 from ...symbolic.function import SymbolicFunction

@@ -150,7 +150,7 @@ class DescriptorRun(OdeRun):
         kept = trajectory.t if times is None else _covered(np.asarray(times, dtype=float), trajectory)
         own = trajectory.x if times is None else trajectory.at(kept)
         found = super().outcome(trajectory)
-        about = {"stabilisation": self.stabilisation, "reduction": self.reduction, **self.watched(trajectory)}
+        about = {**found.about, "stabilisation": self.stabilisation, "reduction": self.reduction, **self.watched(trajectory)}
         return replace(found, t=kept, channels=lambda: self.system.own.channels(own), about=about)
 
     def rows(self, trajectory: Trajectory) -> Callable[[], np.ndarray]:

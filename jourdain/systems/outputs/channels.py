@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from .driven_books import Driven
     from .solution import Between, StateTable
 
+#: Energy books of a step close where this part of the energy is left at most.
+CLOSES = 1e-9
+
 
 def channels_of(
     table: StateTable, between: Between | None, more: Mapping[str, Channel], driven: Driven | None = None
@@ -48,8 +51,21 @@ def channels_of(
         made |= touching_channels(system.reference, t, x, table.inputs)
         stored = lambda: made["contacts.stored"].values
     given = None if driven is None else lambda: driven(table, more, between)
-    made |= energy_channels(system, t, x, table.inputs, lambda: made["energy.total"].values, between, table.inputs_at, taken, stored, given)
+    scheme = _books_of_steps(more)
+    made |= energy_channels(
+        system, t, x, table.inputs, lambda: made["energy.total"].values, between, table.inputs_at, taken, stored, given, scheme
+    )
     return {name: channel.within(then) for name, channel in (made | dict(more)).items()}
+
+
+def _books_of_steps(more: Mapping[str, Channel]) -> Callable[[], tuple[np.ndarray, np.ndarray]] | None:
+    """What a scheme dissipated and was supplied with, where its own books close in every step."""
+    dissipated, supplied, residual, total = (more.get(f"step.energy.{n}") for n in ("dissipated", "supplied", "residual", "total"))
+    if dissipated is None or supplied is None or residual is None or total is None:
+        return None
+    if residual.values.max(initial=0.0) > CLOSES * np.abs(total.values).max(initial=0.0):
+        return None
+    return lambda: (dissipated.values, supplied.values)
 
 
 def _state_channels(system: System, x: np.ndarray) -> dict[str, Channel]:

@@ -18,7 +18,7 @@ import numpy as np
 from ...model.contact.methods import touches
 from ...results.channel import Channel
 from ...symbolic.expr import KINDS
-from .reactions import constrained_accelerations
+from .reactions import constrained_accelerations, state_rates
 
 if TYPE_CHECKING:
     from ..compiled import Compiled
@@ -60,9 +60,7 @@ def powers(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, driven
 
 def _hermite(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> States:
     """States between samples by cubics with the rates of both ends."""
-    a, _ = constrained_accelerations(system, t, x, u)
-    *_, known = system.function("descriptor")(t[:, None], x, u)
-    rates = np.column_stack([known[:, : system.nq], a, known[:, system.nq :]])
+    rates = state_rates(system, t, x, u)
 
     def at(times: np.ndarray) -> np.ndarray:
         k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
@@ -101,10 +99,11 @@ def work(
 def energy_channels(
     system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, total: Callable[[], np.ndarray], states: States | None,
     inputs_at: Inputs, taken: Callable[[], np.ndarray] | None = None, stored: Callable[[], np.ndarray] | None = None,
-    given: Callable[[], np.ndarray] | None = None,
+    given: Callable[[], np.ndarray] | None = None, scheme: Callable[[], tuple[np.ndarray, np.ndarray]] | None = None,
 ) -> dict[str, Channel]:  # fmt: skip
     """Lazy channels ``energy.dissipated``, ``energy.supplied`` and ``energy.error`` (J); ``taken`` is what else the run has dissipated, ``stored`` what
-    contacts hold, which have a channel ``contacts.dissipated`` of their own then, ``given`` what drives supplied where the run itself knows it."""
+    contacts hold, which have a channel ``contacts.dissipated`` of their own then, ``given`` what drives supplied where the run itself knows it, ``scheme`` what was
+    dissipated and supplied by the books of a scheme that keeps them step by step: contacts that last no longer than some steps have no other exact ones."""
     cache: list[np.ndarray] = []
 
     def books() -> list[np.ndarray]:
@@ -114,7 +113,11 @@ def energy_channels(
             energy = total()
             if stored is not None:
                 held = stored()
-                contacts = contacts - (held - held[:1])
+                if scheme is None:
+                    contacts = contacts - (held - held[:1])
+                else:
+                    taken_in_steps, supplied = scheme()
+                    contacts = taken_in_steps - dissipated
                 energy, dissipated = energy + held, dissipated + contacts
             jumps = np.zeros(len(t))
             same = np.flatnonzero(np.diff(t) == 0)

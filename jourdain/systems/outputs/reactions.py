@@ -26,7 +26,7 @@ PARTS = (
     ("reaction", slice(0, 3), "N", "force on the child, world axes"),
     ("reaction_torque", slice(3, 6), "N m", "torque on the child at the joint, world axes"),
 )
-#: Most numbers that mass matrices along a run may take; beyond, accelerations come without them where nothing is constrained.
+#: Most numbers that mass matrices along a run may take; beyond, accelerations come without them where nothing is constrained, else by parts of the run.
 MOST_NUMBERS = 50_000_000
 #: What the descriptions of reactions say that the model leaves open.
 NOT_DETERMINED = "not determined because constraints are redundant: share of least norm"
@@ -39,10 +39,14 @@ def constrained_accelerations(
     refuse_contacts(
         system.model, "a channel of accelerations or reactions", "contact forces are channels: sol['contact.body.force']", rigid_only=True
     )
-    if tau is None and not system.equations_of_motion.rows and len(t) * system.nv**2 > MOST_NUMBERS:  # hundreds of free bodies
-        f = system.function("state_derivative")
-        rates = f(t[:, None], x, *([u] if "u" in f.inputs else []))
+    if tau is None and _many_free(system, len(t)):
+        rates = _derivatives(system, t, x, u)
         return np.ascontiguousarray(rates[:, system.nq : system.nq + system.nv]), np.zeros((len(t), 0))
+    rows = max(1, MOST_NUMBERS // max(1, system.nv**2))
+    if len(t) > rows:
+        parts = [slice(k, k + rows) for k in range(0, len(t), rows)]
+        found = [constrained_accelerations(system, t[k], x[k], u[k], None if tau is None else tau[k]) for k in parts]
+        return np.concatenate([a for a, _ in found]), np.concatenate([lam for _, lam in found])
     M, f, J, g, _ = system.function("descriptor")(t[:, None], x, u)
     if tau is not None:
         f = f + tau
@@ -56,6 +60,28 @@ def constrained_accelerations(
         except np.linalg.LinAlgError:
             raise _without_inertia(system, t[k], x[k]) from None
     return a, lam
+
+
+def state_rates(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """ẋ at every row of states, with accelerations of the constrained system."""
+    if _many_free(system, len(t)):
+        return _derivatives(system, t, x, u)
+    a, _ = constrained_accelerations(system, t, x, u)
+    rows = max(1, MOST_NUMBERS // max(1, system.nv**2))
+    known = np.concatenate(
+        [system.function("descriptor")(t[k : k + rows, None], x[k : k + rows], u[k : k + rows])[-1] for k in range(0, len(t), rows)]
+    )
+    return np.column_stack([known[:, : system.nq], a, known[:, system.nq :]])
+
+
+def _many_free(system: Compiled, rows: int) -> bool:
+    """Whether mass matrices of hundreds of bodies that nothing constrains would fill the memory."""
+    return not system.equations_of_motion.rows and rows * system.nv**2 > MOST_NUMBERS
+
+
+def _derivatives(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+    f = system.function("state_derivative")
+    return np.asarray(f(t[:, None], x, *([u] if "u" in f.inputs else [])))
 
 
 def _held(M: np.ndarray, f: np.ndarray, J: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,14 +9,14 @@ position is clear of the singular one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...solvers import STIFF
+from ...solvers import EXPLICIT, STIFF
 from ...solvers.native_function import NativeFunction
 from ...solvers.ode.events import Event, Switch
 from ...solvers.ode.integrate import integrate
@@ -390,7 +390,17 @@ def joined(runs: Sequence[Trajectory]) -> Trajectory:
     found = [e for r in runs for e in r.events]
     events = tuple(e for e in found if e.name != NEARING)
     totals["events"] -= len(found) - len(events)
-    return replace(runs[-1], t=t, x=x, y=x, stats=type(runs[0].stats)(**totals), events=events, segments=_segments(runs))
+    return replace(
+        runs[-1], t=t, x=x, y=x, stats=type(runs[0].stats)(**totals), events=events, segments=_segments(runs), turns=_turns(runs)
+    )
+
+
+def _turns(runs: Sequence[Trajectory]) -> list[Mapping[str, Any]]:
+    """Turns of methods of all runs, where any has taken one."""
+    if not any(r.turns for r in runs):
+        return []
+    each = (r.turns or [{"t": float(r.t[0]), "method": EXPLICIT}] for r in runs if r.turns or len(r.t))
+    return [turn for turns in each for turn in turns]
 
 
 def _segments(runs: Sequence[Trajectory]) -> Segments | None:

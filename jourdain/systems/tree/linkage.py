@@ -10,7 +10,7 @@ import numpy as np
 from ...formalisms.equations import Equations
 from ...formalisms.functions.linearisation import implicit_terms
 from ...formalisms.functions.tree import multiplier_symbols
-from ...native.function import aligned
+from ...native.lanes import aligned
 from ...solvers.native_function import address
 from ...solvers.sensitivity import constrained, constrained_second
 from ...solvers.sensitivity.constrained_second import BentLinkage

@@ -23,7 +23,8 @@ from ...formalisms.tree import link_steps as ls
 from ...formalisms.tree.link_arrays import LinkArrays, Sort
 from ...formalisms.tree.tree import Tree
 from ...model.model import Model
-from ...native.function import Function, compile_function, thread_count
+from ...native.function import Function, compile_function
+from ...native.lanes import thread_count
 from ...solvers.native_function import NativeFunction
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -18,7 +19,7 @@ from ...model.elastic.bending import flexible_bodies
 from ...native.function import Function, compile_function
 from ...solvers.native_function import NativeFunction, address
 from ...solvers.ode.events import Event, Switch
-from ...symbolic.expr import ZERO, Expr
+from ...symbolic.expr import KINDS, ZERO, Expr
 from ...symbolic.function import SymbolicFunction
 from ...symbolic.graph import free_symbols, substitute
 from ..callbacks import Callbacks
@@ -77,7 +78,7 @@ class NativeSystem:
         if self.u.size == 0:
             self.u = np.zeros(1)
         self._parameters = parameters
-        self._made_for = system.parameter_vector
+        self._made_for: np.ndarray | None = system.parameter_vector
         self._signals = dict(signals or {})
         self.n = system.nq + system.nv + system.nz
         constrained = bool(system.equations_of_motion.rows)
@@ -328,11 +329,23 @@ class NativeSystem:
         if known is not None:
             return list(known)
         found = self._events[jumps] = []
-        for item in self.system.model.events.values():
-            guard = self.finding(self.of_state(self._function("guard", event=item.name)))
-            action = self._jump(item.name) if item.jump and jumps else None
-            found.append(Event(guard, item.direction, item.terminal, action, True, item.name))
+        items = self.system.model.events
+        for names in self._guarded_together():
+            guard = self.finding(self.of_state(self._function("guards", events=names)))
+            for place, item in enumerate(items[name] for name in names):
+                action = self._jump(item.name) if item.jump and jumps else None
+                # what only ends steps, where memories turn, may rest at zero, which rounding leaves to any side
+                rests = bool(self.system.model.memories) and not (item.jump or item.terminal)
+                found.append(Event(guard, item.direction, item.terminal, action, True, item.name, rests=rests, place=place))
         return list(found)
+
+    def _guarded_together(self) -> list[tuple[str, ...]]:
+        """The model's events in rows whose guards are one function: accelerations, contacts, a closed loop are found once for all of them."""
+        items = self.system.model.events
+        resolved = self.system.equations_of_motion.resolve([item.guard for item in items.values()])
+        accelerated = [bool(e.deps & KINDS["acceleration"]) for e in resolved]
+        rows = groupby(zip(items, accelerated, strict=True), key=lambda row: row[1])
+        return [tuple(name for name, _ in row) for _, row in rows]
 
     def guards_cross_inside(self, segments: Segments, events: Callable[[], Sequence[Event]] | None = None) -> bool:
         """Whether a guard of events (the model's, or those of the run, which are asked for once) changes its sign there and back within a step."""

@@ -274,7 +274,7 @@ class IndependentRun(OdeRun):
         facts = {"independent": list(native.independent), "switches": self._switches + native.switches, "closure": native.closure()}
         found = super().outcome(trajectory)
         restart = None if trajectory.status == "failed" else found.restart
-        return replace(found, restart=restart, about=facts)
+        return replace(found, restart=restart, about={**found.about, **facts})
 
     def rows(self, trajectory: Trajectory) -> Any:
         """Full states at the steps, or at the times asked for."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...errors import ModelError
-from ...native.function import cached_array
+from ...native.code import cached_array
 from ...solvers.native_function import NativeFunction, address
 from .partition import partition
 

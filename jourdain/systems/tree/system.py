@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,9 @@ from ...formalisms.functions.registry import choose_form, derive
 from ...formalisms.tree.tree import Tree
 from ...model.fingerprint import fingerprint
 from ...model.model import Model
-from ...native.function import Function, cached_array, cached_code
+from ...native.code import cached_array, cached_code
+from ...native.function import Function
+from ...solvers import AUTO
 from ...solvers.linear.sparse_rows import LARGE
 from ...solvers.native_function import NativeFunction
 from ...symbolic.expr import ZERO
@@ -101,6 +104,8 @@ class TreeSystem(System):
         self._by_name(given)
         values = self.model.parameter_set.values(changes, self._parameters)
         self.equations_of_motion.check_parameters(values)
+        for told in self.model.parameter_set.outside(changes, values):
+            warnings.warn(f"set_parameters '{self.model.name}': {told}", RuntimeWarning, stacklevel=3)
         self._take(values)
 
     def _take(self, values: np.ndarray) -> None:
@@ -191,7 +196,7 @@ class TreeSystem(System):
         return f(*arrays, *extra, out=out)
 
     def inverse_dynamics(self, q: Any, v: Any, a: Any, t: float = 0.0, out: Any = None) -> np.ndarray:
-        """φ = M a + c: generalised forces that give the accelerations (loads not included)."""
+        """φ = M a + c: generalised forces that give the accelerations of the bare tree: loads and contacts are those of ``inverse_dynamics_along``."""
         if self.form == "looped":
             return self.looped.inverse_dynamics(q, v, a, t, out=out)  # type: ignore[no-any-return]
         return self._timed(self.function("inverse_dynamics"), (q, v, a), t, out)  # type: ignore[no-any-return]
@@ -358,7 +363,7 @@ class TreeSystem(System):
                     "method='moreau' and step=, or with an adaptive method that is not for stiff systems"
                 )
             kind = ContactEventRun
-        if not start.x.size and settings.method in self.methods:
+        if not start.x.size and settings.method in (AUTO, *self.methods):
             from .runs import PrescribedRun
 
             kind = PrescribedRun

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...formalisms.functions.touching import law_function
 from ...model.contact.penalty_laws import Penalty
-from ...native.function import aligned
+from ...native.lanes import aligned
 from ...native.record import Table
 from ...solvers.collision.records import Contact as Found
 from ...solvers.native_function import address

@@ -85,6 +85,28 @@ def test_several_events_in_one_step_are_taken_in_order():
         assert times == pytest.approx([np.sqrt(2 * d / G) for d in (0.5, 1.0, 1.5)], abs=1e-12)
 
 
+def test_events_that_share_a_guard_function():
+    """One function of three guards for three events: they happen when and as those of functions of their own do."""
+    both, low = native("f[0]=x[0]-1.5\nf[1]=x[0]-0.5\nf[2]=x[0]-1.0"), native("f[0]=x[0]-0.2")
+    push = native("x[1]+=p[0]", np.full(16, 1.0))
+    events = [
+        Event(both, -1, name="high"), Event(both, -1, name="low", place=1, action=push), Event(low, -1, name="lowest"),
+    ]  # fmt: skip
+    events.insert(2, Event(both, -1, name="middle", place=2, restart=False))
+    own = [native(f"f[0]=x[0]-{h}") for h in (1.5, 0.5, 1.0, 0.2)]
+    apart = [Event(g, -1, name=e.name, action=e.action, restart=e.restart) for g, e in zip(own, events, strict=True)]
+    for method, options in (("rk4", {"step": 0.62}), ("dopri5", {}), ("adams", {})):
+        found, expected = (integrate(FALL, (0, 0.7), [2.0, 0.0], method, events=e, **options) for e in (events, apart))
+        assert [(r.name, r.t) for r in found.events] == [(r.name, r.t) for r in expected.events]
+        assert [r.name for r in found.events] == ["high", "middle", "low", "lowest"]
+        assert (found.x == expected.x).all()
+    nowhere = native("f[0]=x[0]\nf[1]=0.0/0.0")
+    failed = integrate(FALL, (0, 0.7), [2.0, 0.0], events=[Event(nowhere, name="fine"), Event(nowhere, name="not a number", place=1)])
+    assert failed.status == "failed" and "'not a number'" in failed.message
+    with pytest.raises(InputError, match="'low'.*place 1.*in a row"):
+        integrate(FALL, (0, 0.7), [2.0, 0.0], events=[events[0], events[3], events[1]])
+
+
 def test_simultaneous_events_both_happen():
     push = native("x[1]+=p[0]", np.full(16, 3.0))
     events = [Event(HEIGHT, -1, action=push, name="a"), Event(HEIGHT, -1, action=push, name="b")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import warnings
@@ -141,6 +142,10 @@ def test_overlap_at_the_start_names_the_worst_pairs_first(way: str) -> None:
 def test_overlap_is_pushed_apart_when_asked() -> None:
     s = balls(jd.contact.rigid(), 2).compile()
     sol = s.simulate({"f0.z": 0.03, "f1.z": 0.11}, 0.1, overlap="push apart", **MOREAU)
+    assert re.search(
+        r"deepest penetration \d\S*e-1\d m \(0.02 m at the start, pushed apart\)|deepest penetration 0 m \(0.02 m at",
+        sol.contacts.summary(),
+    )
     assert sol["f0.z"][-1] == pytest.approx(0.05, abs=1e-6)
     assert sol["f1.z"][-1] - sol["f0.z"][-1] >= 0.1 - 1e-6
     assert np.abs(sol["f1.z_rate"]).max() < 0.1  # no speed comes of it

@@ -32,6 +32,8 @@ from jourdain.solvers.ode.methods.tableaus import Tableau
 
 HEAD = 3
 STIFF_STEPS = 15
+#: The part of the limit of stability beyond which steps are counted, and below which they count against those.
+MIDWAY = 0.3
 
 
 @hot
@@ -97,7 +99,7 @@ def _not_finite(clock: Clock, count: Count, const: Any, h: float, s: int, work: 
 
 @hot
 def _watch_stiffness(clock: Clock, count: Count, limit: float, h: float, s: int, work: Any, stage: Any, x: Any) -> None:
-    """Count successive steps in which h times the dominant rate lies beyond the method's stability, and those near it.
+    """Count successive steps in which h times the dominant rate lies beyond the method's stability, those near it, and those not far below.
 
     With tight tolerances forced stiff motions are held at about two thirds of the limit: their errors in what decays fast are as large as allowed.
     """
@@ -117,6 +119,7 @@ def _watch_stiffness(clock: Clock, count: Count, limit: float, h: float, s: int,
         count.near += 1
     else:
         count.near = max(count.near - 2, 0)
+    count.midway = count.midway + 1 if rate > MIDWAY * limit else max(count.midway - 1, 0)
 
 
 @hot

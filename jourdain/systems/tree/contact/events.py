@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from ....errors import InputError, SolverError
 from ....results.channel import Channel
-from ....solvers import METHODS, STIFF
+from ....solvers import AUTO, EXPLICIT, METHODS, STIFF
 from ....solvers.complementarity.build import dense_problem
 from ....solvers.complementarity.solve import solution as solved
 from ....solvers.native_function import NativeFunction
@@ -30,10 +30,11 @@ from ..runs import ProjectedRun
 from .contacts import SWEEPS, TOLERANCE, TreeContacts
 from .instant import rows_of
 from .numbers import passable
-from .table import EventContacts, Impact, Touch
+from .table import Active, EventContacts, Impact, Struck, Touch
 
 if TYPE_CHECKING:
     from ....model.model import Model
+    from ....symbolic.expr import Expr
     from ...state import State
     from ..system import TreeSystem
 
@@ -62,21 +63,19 @@ SHOCK = 1e-11
 EVENT = "contacts"
 
 
-@dataclass(frozen=True)
-class _Active:
-    """The closed contacts from a time on."""
-
-    t: float
-    key: np.ndarray
-    slides: np.ndarray
-    along: np.ndarray
-
-
 class ContactEventRun(ProjectedRun):
     """Adaptive steps from event to event: rows are (q, v, z, energy taken by contacts)."""
 
     kind = "contact events"
     honours = frozenset(DEFAULTS) - {"steps"}
+
+    def __init__(
+        self, system: TreeSystem, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
+        watch: Sequence[Expr | tuple[Expr, int]] = (),
+    ) -> None:  # fmt: skip
+        """Of methods in turns the explicit one does it all: implicit ones do not know these laws."""
+        explicit = replace(settings, method=EXPLICIT) if settings.method == AUTO else settings
+        super().__init__(system, start, span, inputs, explicit, watch=watch)
 
     def begin(self) -> Any:
         """Makes the native functions, and the active set of the start."""
@@ -100,10 +99,6 @@ class ContactEventRun(ProjectedRun):
                 f"use method='moreau' with step=, or one of {told}, which go from event to event"
             )
 
-    def _leaving(self) -> dict[str, Any]:
-        """Never: no other sort of method knows these laws."""
-        return {}
-
     def _make_ready(self) -> None:
         s, native = self.system, self.native
         self.contacts = contacts = TreeContacts.of(s)
@@ -123,7 +118,8 @@ class ContactEventRun(ProjectedRun):
             closures=rows.closures, laws=contacts.record.impacts, scale=max(1.0, float(np.abs(self.start.v).max(initial=0.0))),
             layer=max(LAYER * self.settings.rtol, 10.0 * closed.AT_REST),
         )  # fmt: skip
-        self._base, self.impacts, self._history = native.rhs, list[Impact](), list[_Active]()
+        self._base, self.impacts, self._history = native.rhs, list[Impact](), list[Active]()
+        self._struck: Struck | None = None
         #: When impacts that follow ever faster have come to an end, and between whom.
         self.rests: list[tuple[float, str]] = []
         if not contacts.only_planes:
@@ -169,16 +165,25 @@ class ContactEventRun(ProjectedRun):
         c, x = self.record, np.array(x, dtype=float)
         touching = self._close(t, x)
         c.from_[: len(x)] = x
+        self._struck = None
         x = self._impact(t, x, touching)
         low = self._low_speeds(t, x, touching)
-        for _ in range(ROUNDS):
+        for i in range(ROUNDS):
             if self._settle(t, x, touching, low):
-                self._history.append(_Active(t, c.key[: 3 * c.count].copy(), c.slides[: c.count].copy(), c.along[: 3 * c.count].copy()))
+                self._keep_active(t, i > 0)
                 return x
             x = self._shock(t, x, touching)
         raise SolverError(
             f"no forces of contact fit the laws at t = {t:.9g} s, even after impacts without collision (Painlevé); {self._pairs(touching)}"
         )
+
+    def _keep_active(self, t: float, shocked: bool) -> None:
+        """Keeps the active set with the places of its contacts."""
+        c, s = self.record, self.record.contacts
+        which = c.place[: c.count].copy()
+        point, axes = s.point[: 3 * s.count].reshape(-1, 3)[which], s.axes[: 9 * s.count].reshape(-1, 3, 3)[which]
+        key, along = c.key[: 3 * c.count].copy(), c.along[: 3 * c.count].copy()
+        self._history.append(Active(t, key, c.slides[: c.count].copy(), along, point, axes, self._struck, shocked))
 
     def _close(self, t: float, x: np.ndarray) -> np.ndarray:
         """Takes what is left of gaps from the positions, in place; the contacts that touch then, which count as closed."""
@@ -230,7 +235,10 @@ class ContactEventRun(ProjectedRun):
         e[ends] = 0.0
         w = u.copy()
         w[::3] += np.where(sort < DRY, e * before, 0.0)
-        return self._push(t, x, which, u, J, Y, self._impulses(which, u, w, J, Y, float(np.abs(u).max())))
+        p, s = self._impulses(which, u, w, J, Y, float(np.abs(u).max())), self.record.contacts
+        key, point, axes = (a[: n * s.count].reshape(-1, n)[which] for a, n in ((s.key, 3), (s.point, 3), (s.axes, 9)))
+        self._struck = Struck(key, point, axes.reshape(-1, 3, 3), u, p, e)
+        return self._push(t, x, which, u, J, Y, p)
 
     def _restitution(self, t: float, law: int, speed: float, which: np.ndarray) -> float:
         """e at the speed at which bodies meet."""
@@ -481,7 +489,7 @@ class ContactEventRun(ProjectedRun):
             self.contacts.rows.slack = self.contacts.slack
             self.contacts.release()
 
-    def _take(self, then: _Active) -> None:
+    def _take(self, then: Active) -> None:
         """Lets an active set of the run hold again."""
         c = self.record
         c.count = len(then.slides)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,6 +69,12 @@ class Touching:
         return np.asarray(self.sort == DRY)
 
 
+def joined(first: Touching, second: Touching, places: np.ndarray) -> Touching:
+    """Both in one, in the order that ``places`` of them tell."""
+    order = np.argsort(places)
+    return Touching(*(np.concatenate([getattr(x, f.name) for x in (first, second)])[order] for f in fields(Touching)))
+
+
 class RigidContacts:
     """The rigid contacts and stops of a system with its present parameters, asked position by position."""
 
@@ -125,7 +131,12 @@ class RigidContacts:
         lost = [k for k in key.tolist() if tuple(k) not in place]
         if lost:
             a, b = self.bodies(np.array(lost[0]))
-            raise SolverError(f"'{self.system.model.name}': the contact of '{a}' and '{b}' is an edge of what is smooth: it ends nearby")
+            c = self.contacts
+            law = c.law_name(int(c.pairs.law[tuple(c.pairs.group[c.scene.source[shape]] for shape in lost[0][:2])]))
+            raise SolverError(
+                f"'{self.system.model.name}': contact '{law}' of '{a}' and '{b}' is an edge of what is smooth: a point of it ends nearby, so that small motions have no "
+                f"derivatives; say that it sticks or is open, contacts={{'{law}.{b if b != self.system.model.ground.name else a}': 'sticking'}}, or move the bodies off the edge"
+            )
         return found.only(np.array([place[tuple(k)] for k in key.tolist()], dtype=int))
 
     def name(self, law: int) -> str:
@@ -161,4 +172,4 @@ class RigidContacts:
         return name, sign
 
 
-__all__ = ["RigidContacts", "Touching", "rows_of"]
+__all__ = ["RigidContacts", "Touching", "joined", "rows_of"]

@@ -53,6 +53,7 @@ class MoreauMarch(OdeRun):
                 f"simulate '{system.model.name}': method 'moreau' is for contacts, and there are none; declare some by m.contact(…)"
             )
         self._control = float(tolerance), int(max_iterations)
+        self._apart = span[0] + 1.5 * settings.step if overlap is not None else None
         self.contacts = self.contacts_of_run()
         self.contacts.begin(*self._control)
         self._note_warm()
@@ -145,7 +146,7 @@ class MoreauMarch(OdeRun):
         more = found.channels or dict
         channels = lambda: {**contact_channels(self.contacts, self._kept_rows(found.t, trajectory)), **more()}
         driven = supplied_in_steps(self.settings.times is None)
-        found = replace(found, channels=channels, contacts=lambda solution: ContactTable(solution, self._again), driven=driven)
+        found = replace(found, channels=channels, contacts=lambda solution: ContactTable(solution, self._again, self._apart), driven=driven)
         found = told_of_laws(found, self.contacts, self._control[1])
         self.contacts.release()
         return found

@@ -57,7 +57,7 @@ def impacts_of(contacts: TreeContacts) -> Impacts:
         static_across=coefficients("static_across", "static", "across", "friction"), rolling=coefficients("rolling"),
         spinning=coefficients("spinning"), restitution=restitution, function=function, args=args, speed=speed, found=found,
         law=np.array([0 if law is None else IMPACTS.index(law.law) for law in rigid], np.int64), before=np.zeros(contacts.room),
-        after=np.zeros(contacts.room), compression=np.zeros(contacts.room), free=np.zeros(3 * contacts.room),
+        gained=np.zeros(contacts.room), after=np.zeros(contacts.room), compression=np.zeros(contacts.room), free=np.zeros(3 * contacts.room),
     )  # fmt: skip
 
 

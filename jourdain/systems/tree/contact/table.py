@@ -38,6 +38,33 @@ class Touch(Shown):
         return f"{self.contact}: {self.body_a} on {self.body_b} at ({where}) m, force ({force}) N, gap {self.gap:.3g} m, {self.state}"
 
 
+@dataclass(frozen=True)
+class Struck:
+    """An impact: all contacts that touched (keys, points, normals), how each was pushed (u before it and the impulse p, in its axes) and what u_N⁺ = −e u_N⁻ took for e."""
+
+    key: np.ndarray
+    point: np.ndarray
+    axes: np.ndarray
+    u: np.ndarray
+    p: np.ndarray
+    restitution: np.ndarray
+
+
+@dataclass(frozen=True)
+class Active:
+    """The closed contacts from a time on, where they touch (points, axes), and the impact with which that began."""
+
+    t: float
+    key: np.ndarray
+    slides: np.ndarray
+    along: np.ndarray
+    point: np.ndarray
+    axes: np.ndarray
+    struck: Struck | None
+    #: Whether impulses without an impact (Painlevé) began it.
+    shocked: bool = False
+
+
 class WhatTouched(Shown):
     """Contacts of a run: ``at(t)`` gives those of an instant, ``summary()`` what happened in all of it."""
 
@@ -61,8 +88,12 @@ class WhatTouched(Shown):
 class ContactTable(WhatTouched):
     """Contacts of a run in fixed steps: ``at(t)`` gives those of the step that holds t."""
 
-    def __init__(self, solution: Solution, again: Callable[[Solution, int], tuple[TreeContacts, float]]) -> None:
+    def __init__(
+        self, solution: Solution, again: Callable[[Solution, int], tuple[TreeContacts, float]], apart: float | None = None
+    ) -> None:
         self._solution, self._again = solution, again
+        #: The end of a first step that moves bodies apart which overlap at the start.
+        self._apart = apart
 
     def at(self, t: float) -> list[Touch]:
         """The contacts of the step that holds an instant; the run must have kept every step."""
@@ -78,8 +109,12 @@ class ContactTable(WhatTouched):
         """Pairs, the deepest penetration, the largest residual of the laws and the energy that contacts took."""
         sol = self._solution
         depth, residual, acting, taken = (sol[f"contacts.{n}"] for n in ("depth", "residual", "acting", "dissipated"))
+        own, told = depth, ""
+        if self._apart is not None:
+            first = sol.t <= self._apart
+            own, told = depth[~first], f" ({depth[first].max(initial=0.0):.3g} m at the start, pushed apart)"
         return (
-            f"{int(acting.max(initial=0.0))} contacts at most, {int(acting[-1])} at the end; deepest penetration {depth.max(initial=0.0):.3g} m; "
+            f"{int(acting.max(initial=0.0))} contacts at most, {int(acting[-1])} at the end; deepest penetration {own.max(initial=0.0):.3g} m{told}; "
             f"laws met to {residual.max(initial=0.0):.3g} m/s; energy taken {taken[-1]:.6g} J"
         )
 
