@@ -51,6 +51,19 @@ class Assembly:
     singular: bool = False
     #: given guesses and where the loops could be closed instead, by name
     guessed: dict[str, tuple[float, float]] = field(default_factory=dict)
+    #: the coordinate that was given half a turn to begin with, because from nearer by the loops closed with frames the wrong way round
+    turned: str = ""
+
+    @property
+    def notes(self) -> list[str]:
+        """What may not be meant: guesses that were left, another assembly than that nearest to the start."""
+        far = [f"{n} {a:.4g} → {b:.4g}" for n, (a, b) in self.guessed.items() if abs(b - a) > FAR]
+        lines = [f"far from the guess: {', '.join(far)}; fixed= or weights= hold it there, if the loops allow it"] if far else []
+        if self.turned:
+            lines.append(
+                f"closed with {self.turned} begun half a turn away: there may be another assembly nearer to what is meant; guess= says which"
+            )
+        return lines
 
     def __str__(self) -> str:
         lines = [
@@ -58,9 +71,7 @@ class Assembly:
             f"  independent: {', '.join(self.independent) or 'none'}",
             f"  dependent:   {', '.join(self.dependent) or 'none'}",
         ]
-        far = [f"{n} {a:.4g} → {b:.4g}" for n, (a, b) in self.guessed.items() if abs(b - a) > FAR]
-        if far:
-            lines.append(f"  far from the guess: {', '.join(far)}; fixed= or weights= hold it there, if the loops allow it")
+        lines += [f"  {note}" for note in self.notes]
         if self.redundant:
             lines.append(f"  redundant constraints (their reactions are not unique): {', '.join(self.redundant)}")
         if self.branches:
@@ -85,6 +96,9 @@ class AssembledState(State):
         """Names of constraints that follow from others."""
         return [] if self.report is None else self.report.redundant
 
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), *(f"  {note}" for note in (self.report.notes if self.report else []))])
+
 
 def assemble(
     system: System, fixed: Mapping[str, Any] | State | None = None, guess: Mapping[str, Any] | State | None = None,
@@ -108,7 +122,7 @@ def assemble(
     columns = [velocity_column(system, n) for n in fixed]
     kept = [] if held is not None or isinstance(guess, State) else _kept_columns(system, own, [*fixed, *(guess or {})])
     guessed = [] if guess is None or isinstance(guess, State) else [c.index(n) for n in guess if n not in own.states]
-    q, residual, iterations = _close_near(system, c.pack(fixed, near), columns, kept, _scale(system, guessed, weights), t)
+    q, residual, iterations, turned = _close_near(system, c.pack(fixed, near), columns, kept, _scale(system, guessed, weights), t)
     v = _velocities(system, q, {**rates, **dict(velocities or {})}, own.rates, t)
     J = jacobian_at(system, q, t)
     wanted = [velocity_column(system, n) for n in preferred]
@@ -117,7 +131,7 @@ def assemble(
     z = user_states(system, own.states)
     redundant = redundant_names(system.reference, State(system, q, v, z, t))
     found = report(system, parts, redundant, residual, iterations)
-    found = replace(found, guessed={c.position_names[i]: (float(near[i]), float(q[i])) for i in guessed})
+    found = replace(found, guessed={c.position_names[i]: (float(near[i]), float(q[i])) for i in guessed}, turned=turned)
     state = AssembledState(system, q, v, z, t, own.memories | told, found)
     return _on_branch(state, {**rates, **dict(velocities or {})}, branch)
 
@@ -180,10 +194,10 @@ def _scale(system: System, guessed: Sequence[int], weights: Mapping[str, float] 
 
 def _close_near(
     system: System, q: np.ndarray, held: Sequence[int], kept: Sequence[int], scale: np.ndarray, t: float
-) -> tuple[np.ndarray, float, int]:
+) -> tuple[np.ndarray, float, int, str]:
     """Closes from the guess with all kept columns, else without, else from places around it, always the same ones.
 
-    The first failure without kept columns is the one to tell.
+    The first failure without kept columns is the one to tell. Last comes the name of what was turned by half a turn, if anything.
     """
     if kept:
         try:
@@ -192,13 +206,14 @@ def _close_near(
         except SolverError:
             pass
         else:
-            return closed, residual, iterations
+            return closed, residual, iterations, ""
     free = np.ones(system.nv)
     free[list(held)] = 0.0
     directions = np.random.default_rng(0).uniform(-1.0, 1.0, (len(NUDGES), system.nv)) * free
     first: SolverError | None = None
     for move in chain([0.0 * free], (size * d for size, d in zip(NUDGES, directions, strict=True)), _half_turns(system, free * scale)):
-        if first is not None and abs(move).max() == np.pi and not isinstance(first, Flipped):
+        half = abs(move).max(initial=0.0) == np.pi
+        if first is not None and half and not isinstance(first, Flipped):
             break
         start = system.configuration.integrate(q, move) if move.any() else q
         try:
@@ -207,7 +222,10 @@ def _close_near(
         except SolverError as error:
             first = first or error
         else:
-            return closed, residual, iterations
+            if not half:
+                return closed, residual, iterations, ""
+            turned = system.velocity_names[int(abs(move).argmax())].removesuffix("_rate").partition(".omega_")[0]
+            return closed, residual, iterations, turned
     assert first is not None
     raise first
 

@@ -112,6 +112,9 @@ class ActuatorForces(Shown):
             f = self.forces[:, k]
             lines.append(f"  {x.name:<{width}} {np.abs(f).max():.6g}  {np.sqrt(np.mean(f**2)):.6g} {x.unit}")
         lines += [f"  {n} {np.abs(f).max():.6g}  {np.sqrt(np.mean(f**2)):.6g}  (drive)" for n, f in self.drive_forces.items()]
+        for n, f in self.contact_forces.items():
+            size = np.linalg.norm(f, axis=1)
+            lines.append(f"  {n} {size.max():.6g}  {np.sqrt(np.mean(size**2)):.6g} N (contact)")
         return "\n".join(lines)
 
 
@@ -147,6 +150,7 @@ class StaticForces(Shown):
         """Position, forces, multipliers and loads as JSON."""
         position = dict(zip(self.state.system.coordinate_names, self.state.q.tolist(), strict=True))
         tables = {"actuators": self.actuators, "units": self.units, "drive_forces": self.drive_forces, "loads": self.loads}
+        tables["contact_forces"] = {n: f.tolist() for n, f in self.contact_forces.items()}
         write_record(path, {"model": self.state.system.model.name, "position": position, **tables, "multipliers": self.multipliers})
 
     def __str__(self) -> str:
@@ -155,6 +159,7 @@ class StaticForces(Shown):
         lines += [f"  {n:<{width}} {x: .6g} {self.units[n]}" for n, x in self.actuators.items()]
         lines += [f"  {n:<{width}} {x: .6g}  (constraint)" for n, x in self.multipliers.items()]
         lines += [f"  {n:<{width}} {x: .6g}  (drive)" for n, x in self.drive_forces.items()]
+        lines += [f"  {n} ({', '.join(f'{x:.6g}' for x in f)}) N (contact)" for n, f in self.contact_forces.items()]
         return "\n".join(lines)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from ..model.values import number
 from ..results.solution import Solution
 from ..solvers import AUTO, EXPLICIT, IMPLICIT
 from ..systems.inputs import Controller, Inputs
-from ..systems.run import DEFAULTS, LEAST_EXPLICIT, LEAST_IMPLICIT, Restart, Settings, SimulationError, SimulationInterrupted
+from ..systems.run import DEFAULTS, Restart, Settings, SimulationError, SimulationInterrupted
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
 from .runs.outcome import solved
@@ -39,6 +38,8 @@ def simulate(
     """
     if t is None:
         raise InputError(f"simulate '{system.model.name}': for how long? give t= in seconds, or (start, end)")
+    if method is None and isinstance(x0, Solution):
+        method, options = as_before(system, x0.restart, options)
     plain = inputs is None and parameters is None and system.formulation == "recursive"
     key = key_of(system, x0, t, method, options) if plain else None
     if key is not None:
@@ -60,15 +61,12 @@ def simulate(
         from .touching.apart import start_apart
 
         start = start_apart(system, start, options.pop("overlap", None))
-    settings, rest = settings_of(system, span, method, options, restart)
+    settings, rest = settings_of(system, span, method, options)
     run = system.run(start, span, Inputs(system, inputs, start.memory), settings, rest)
+    run.asked = asked_of(system, method, options)
     solution = solved(system, run, restart)
     if key is not None:
-        keep(key, run, rest)
-    if run.status == "left":
-        from .runs.pieces import Pieces
-
-        return Pieces(system, AUTO, inputs).go_on(solution, settings, rest, span)
+        keep(key, run)
     return solution
 
 
@@ -83,22 +81,29 @@ def started(system: System, x0: Any, t: Any) -> tuple[State, Restart | None, tup
     return start if start.t == span[0] else start.with_values(t=span[0]), restart, span
 
 
+#: Options that say how steps are taken no more than once: a run that goes on does not keep them.
+ONCE = frozenset(("steps", "max_steps", "times", "outputs", "dense", "progress", "overlap", "elements", "watch"))
+
+
+def asked_of(system: System, method: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run that goes on from this one without naming a method takes over: the method, if one was named, and its options."""
+    if method is None:
+        return {}
+    return {"formulation": system.formulation, "method": method, "options": {n: x for n, x in options.items() if n not in ONCE}}
+
+
+def as_before(system: System, restart: Restart | None, options: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
+    """Method and options of a run that names no method and goes on from another: those of the other, with what is given now."""
+    asked = restart.asked if restart is not None else {}
+    if asked.get("formulation") != system.formulation:
+        return None, options
+    return asked["method"], {**asked["options"], **options}
+
+
 def settings_of(
-    system: System, span: tuple[float, float], method: str | None, options: Mapping[str, Any], restart: Restart | None = None
-) -> tuple[Settings, Mapping[str, Any]]:
-    """Method, step control and output, and the options that are the formulation's own.
-
-    Methods that take turns begin with the explicit one; where a run goes on, with that of its end.
-    """
-    settings, rest = _settings(system, span, method, options)
-    if settings.leave is not None and restart is not None and restart.method == IMPLICIT:
-        return replace(settings, method=IMPLICIT, leave=LEAST_IMPLICIT), rest
-    return settings, rest
-
-
-def _settings(
     system: System, span: tuple[float, float], method: str | None, options: Mapping[str, Any]
 ) -> tuple[Settings, Mapping[str, Any]]:
+    """Method, step control and output, and the options that are the formulation's own."""
     for name in TIMES if options else ():
         if isinstance(options.get(name), str):
             options = {**options, name: seconds(options[name], f"simulate '{system.model.name}': {name}")}
@@ -114,7 +119,7 @@ def _settings(
     common = DEFAULTS | given
     times = instants_of(system.model.name, span, common.pop("times"), common.pop("outputs"))
     common["steps"] = _given_steps(system.model.name, common["steps"], given)
-    settings = Settings(*_first(word), times=times, given=frozenset(given), **common)
+    settings = Settings(word, times=times, given=frozenset(given), **common)
     return settings, {n: x for n, x in options.items() if n not in DEFAULTS}
 
 
@@ -122,12 +127,7 @@ def _settings(
 def _plain_settings(method: str, options: tuple[tuple[str, Any], ...]) -> tuple[Settings, Mapping[str, Any]]:
     """The same where options are numbers and words that do not depend on the run."""
     given = {n: x for n, x in options if n in DEFAULTS}
-    return Settings(*_first(method), **given, given=frozenset(given)), MappingProxyType({n: x for n, x in options if n not in DEFAULTS})
-
-
-def _first(method: str) -> tuple[str, int | None]:
-    """The method of the first piece of a run, and after how many steps near the limit of its stability it is left."""
-    return (EXPLICIT, LEAST_EXPLICIT) if method == AUTO else (method, None)
+    return Settings(method, **given, given=frozenset(given)), MappingProxyType({n: x for n, x in options if n not in DEFAULTS})
 
 
 def _turns_or_explicit(system: System, method: str | None, options: Mapping[str, Any]) -> str:

@@ -70,7 +70,12 @@ def _method(system: System, method: str | None) -> str:
     """The method of a name; without one "rk4", or the formulation's own where it has other methods."""
     if method is None:
         return "rk4" if system.method == AUTO else system.method
-    return str(spelled(method))
+    word = str(spelled(method))
+    if word == AUTO:
+        raise InputError(
+            f"stepper '{system.model.name}': method '{AUTO}' may ask for time to compile in any step; name one of {', '.join(system.methods)}"
+        )
+    return word
 
 
 def _check_inputs(name: str, given: Sequence[str], acting: Inputs, called: Mapping[str, str]) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..model.contact.methods import contact_digest
-from ..native.function import thread_count
+from ..native.lanes import thread_count
 from ..progress import counted
 from ..results.identity import UnidentifiedError, identity
 from ..results.solution import Solution

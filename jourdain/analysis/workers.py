@@ -29,12 +29,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, JourdainError
-from ..native.function import thread_count
+from ..native.lanes import thread_count
 
 Workers = None | int | str | Executor | Any
 
 #: The most runs in a parcel.
 MOST = 256
+#: Runs that a caller without workers does in one native loop before their results are handed on.
+SERIAL = 64
 #: A run is marked when its worker has died this often.
 TRIES = 3
 #: How long a cluster may take to answer (s).
@@ -73,16 +75,36 @@ def attempt(task: Callable[[Any], Any], job: Any) -> Any:
 
 def _parcel(task: Callable[[Any], Any], jobs: Sequence[Any], timeout: float | None = None) -> tuple[float, list[Any]]:
     """Results of some jobs, and how long they took.  The first job of a thread is done alone: machine code is loaded by one at a time."""
-    begun, found = time.perf_counter(), []
-    for job in jobs:
+    begun, found = time.perf_counter(), list[Any]()
+    for i, job in enumerate(jobs):
+        ready = getattr(_READY, "task", None) is task
+        if ready and timeout is None and (several := _at_once(task, jobs[i:])) is not None:
+            found += several
+            break
         with _watched(timeout):
-            if getattr(_READY, "task", None) is task:
+            if ready:
                 found.append(attempt(task, job))
                 continue
             with _FIRST:
                 found.append(attempt(task, job))
             _READY.task = task
     return time.perf_counter() - begun, found
+
+
+def _at_once(task: Any, jobs: Sequence[Any]) -> list[Any] | None:
+    """Results of several jobs by a task that does them in one native loop; None where it does not."""
+    many = getattr(task, "many", None)
+    if many is None or len(jobs) < 2:
+        return None
+    first: list[Any] | None = []
+    if getattr(_READY, "loop", None) is not task:
+        with _FIRST:  # machine code is loaded by one at a time
+            first = many(jobs[:2])
+        _READY.loop = task
+    if first is None or len(first) == len(jobs):
+        return first
+    rest = many(jobs[len(first) :])
+    return None if rest is None else [*first, *rest]
 
 
 def _sent_parcel(sent: bytes, jobs: bytes, version: str, timeout: float | None) -> tuple[float, list[Any]]:
@@ -352,8 +374,10 @@ def results(
             "workers: a run that hangs can be ended in another process only; use workers='processes' or a cluster with timeout="
         )
     if crew is None:
-        for i, job in enumerate(jobs):
-            yield i, attempt(task, job)
+        for first in range(0, len(jobs), SERIAL):
+            some = jobs[first : first + SERIAL]
+            several = _at_once(task, some)
+            yield from enumerate((attempt(task, job) for job in some) if several is None else several, first)
         return
     done = False
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -118,6 +118,25 @@ class Looks:
     def __call__(self, job: tuple[np.ndarray, bool]) -> tuple[Evaluated, list[str]]:
         space = Space(self.analysis, self.variables, self.criteria)
         return space.at(*job), space.notes
+
+    def many(self, jobs: Sequence[tuple[np.ndarray, bool]]) -> list[Any] | None:
+        """The same of many designs in one native loop; None where these are not for one."""
+        from ..gradients.many import Many
+        from ..workers import attempt
+        from .planned import Analysis
+
+        if type(self.analysis) is not Analysis or any(slopes for _, slopes in jobs):
+            return None
+        owned = {f"{n}.{k}" for n, c in self.criteria.items() for k in c.constants}
+        loop = None if owned & {v.name for v in self.variables} else Many.of(self.analysis, self.criteria)
+        if loop is None:
+            return None
+        space = Space(self.analysis, self.variables, self.criteria)
+        table, well = loop.table([v.name for v in self.variables], space.all_named(np.array([x for x, _ in jobs], dtype=float)))
+        return [
+            (Evaluated(np.array(job[0], dtype=float), y), []) if ok else attempt(self, job)
+            for job, y, ok in zip(jobs, table, well.tolist(), strict=True)
+        ]
 
 
 __all__ = ["Effort", "Looks", "Searched", "Searches", "Wanted", "search"]

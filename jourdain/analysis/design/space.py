@@ -148,6 +148,14 @@ class Space:
             for v, y in zip(self.variables, own, strict=True)
         }
 
+    def all_named(self, x: np.ndarray) -> np.ndarray:
+        """Values of the variables of designs in rows, as :meth:`named` gives them."""
+        own = np.clip(self.offset + self.span * x, self.low, self.high)
+        for j, v in enumerate(self.variables):
+            if v.values:
+                own[:, j] = [min(v.values, key=lambda c, y=y: abs(c - y)) for y in own[:, j].tolist()]  # type: ignore[misc]
+        return own
+
     def shown(self, x: np.ndarray) -> str:
         """A design in words."""
         return ", ".join(f"{n} = {y:.6g}" for n, y in self.named(x).items())

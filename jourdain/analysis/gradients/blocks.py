@@ -58,7 +58,7 @@ class Blocks:
         """A block from what is remembered at its beginning."""
         start = self.start if restart is None else split_state(self.system.reference, restart.x, restart.t)
         span = (start.t, self.end)
-        settings, rest = settings_of(self.system, span, self.method, {**self.options, "max_steps": self.length, "dense": False}, restart)
+        settings, rest = settings_of(self.system, span, self.method, {**self.options, "max_steps": self.length, "dense": False})
         run = self.system.run(start, span, Inputs(self.system, self.plan.kwargs.get("inputs"), start.memory), settings, rest)
         outcome = run.go(restart)
         rows: Any = outcome.states

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...model.contact.loads import slot_count
@@ -12,7 +12,10 @@ from ...symbolic.expr import KINDS, Expr
 from ...symbolic.graph import evaluate, free_symbols
 from ...systems.inputs import Inputs
 from .constrained_runs import Constrained
+from .contact_history import History, State
+from .contact_places import Places
 from .runs import IMPLICIT, OTHERS, OTHERS_BY, TABLEAUS, Differentiable, NotCarried
+from .striking import Striking, StrikingFree
 
 if TYPE_CHECKING:
     from ...model.contact.contacts import Contact
@@ -21,16 +24,15 @@ if TYPE_CHECKING:
     from ..design.planned import Analysis
 
 #: Kinds of run without a motion of their own to walk along.
-NOT_WALKED = ("prescribed", "contact events", "moreau")
+NOT_WALKED = ("prescribed", "moreau")
+#: The kind of run of rigid contacts that is.
+FROM_EVENT_TO_EVENT = "contact events"
 
 
 def _of_contact(contact: Contact, system: System, wrt: Sequence[str]) -> tuple[str, str] | None:
     """Why a contact is not carried, and what could be done; None where it is."""
     if not isinstance(contact.law, Penalty):
-        return (
-            "has a law of rigid bodies, which is not carried yet",
-            "give it a law by penalty such as jd.contact.hunt_crossley(stiffness=…, damping=…)",
-        )
+        return None
     if contact.law.bristles:
         return "has bristles, whose memory is not carried yet", "take jd.contact.regularised(mu) for its friction"
     if slot_count(contact):
@@ -97,6 +99,8 @@ def differentiable(
         resolved = system.reference.equations_of_motion.resolve([controller.law])
         if resolved[0].deps & KINDS["acceleration"]:
             raise refuse(f"the controller of '{name_}' reads accelerations, which is not carried", others)
+    if kind == FROM_EVENT_TO_EVENT:
+        return _striking(plan, system, solution, refuse, inputs, start)
     carrier = method if method in TABLEAUS else OTHERS_BY if method in OTHERS else IMPLICIT
     own = system.formulation == "recursive" and kind == "projected" and carrier == method
     load_method(carrier)
@@ -106,4 +110,39 @@ def differentiable(
     return kind_of_run(tree, inputs, carrier, start, own)
 
 
-__all__ = ["differentiable"]
+def _striking(
+    plan: Analysis, system: System, solution: Solution, refuse: Callable[[str, str], NotCarried], inputs: Inputs, start: Any
+) -> Differentiable:  # fmt: skip
+    """A run from event to event of rigid contacts, with the modes that it has met."""
+    tree, others, model = system.reference, "use method='differences'", system.model
+    if system.formulation != "recursive":
+        raise refuse(f"rigid contacts of {system.formulation} runs are not carried", "compile without formulation=, or " + others)
+    if tree.equations_of_motion.rows:
+        raise refuse("rigid contacts of loops or nonholonomic constraints are not carried yet", others)
+    if model.memories:
+        raise refuse(f"memory '{next(iter(model.memories))}' beside rigid contacts is not carried yet", others)
+    method = solution.metadata["method"]
+    carrier = method if method in TABLEAUS else OTHERS_BY
+    load_method(carrier)
+    history = history_of(plan, solution)
+    sort = StrikingFree if tree.configuration.quaternions else Striking
+    return sort(tree, inputs, carrier, start, history, modes_of(history))
+
+
+def history_of(plan: Analysis, solution: Solution) -> History:
+    """What contacts did in a run; places are kept with the analysis (in this thread)."""
+    system = solution.system.reference
+    kept: dict[int, Places] = plan._own.__dict__.setdefault("places", {})
+    places = kept.get(id(system.equations_of_motion))
+    if places is None:
+        places = kept[id(system.equations_of_motion)] = Places(system)
+    places.system = system
+    return History(places, solution)
+
+
+def modes_of(history: History) -> list[tuple[State, ...]]:
+    """All sets of closed contacts of a run, that without any first."""
+    return list(dict.fromkeys([(), *(i.states for i in history.instants)]))
+
+
+__all__ = ["FROM_EVENT_TO_EVENT", "differentiable", "history_of", "modes_of"]

@@ -104,7 +104,7 @@ class Constrained(Differentiable):
         """Derivatives of the constraints (h, w) at the start by the state and by their constants."""
         c = self.linked.closure
         x = self._unsampled()
-        rows = [self._pulled(c, self.start.t, x, w) for w in np.eye(len(c.linear.outputs))]
+        rows = [self.pulled(c, self.start.t, x, w) for w in np.eye(len(c.linear.outputs))]
         return np.array([bar[1:] for bar, _ in rows]), np.array([cbar for _, cbar in rows]).reshape(len(rows), c.nc)
 
     def start_bends(

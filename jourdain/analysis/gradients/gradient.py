@@ -277,17 +277,17 @@ def _takes_steps(solution: Any) -> bool:
 
 
 def _by_instants(plan: Analysis, solution: Any, values: Mapping[str, float], criteria: Mapping[str, Criterion]) -> bool:
-    """Whether changed runs are found by walks along the instants of the first: those of methods that take no given steps, without events."""
-    if solution.events or _takes_steps(solution):
+    """Whether changed runs are found by walks along the instants of the first: those of methods that take no given steps; events move with the walks."""
+    if _takes_steps(solution) or solution.metadata["run"] == "contact events":
         return False
     from .runs import NotCarried
     from .simulated import Simulated
 
     try:
-        Simulated(plan, criteria, [], values, solution)
+        walk = Simulated(plan, criteria, [], values, solution)
     except NotCarried:
         return False
-    return True
+    return walk.run.moves_events or not solution.events
 
 
 def _again(plan: Analysis, solution: Any, criteria: Mapping[str, Criterion], values: Mapping[str, float]) -> dict[str, float]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...symbolic.expr import Expr
 from ...systems.sensitivity import Derived, derived, readings
-from .carried import differentiable
+from .carried import FROM_EVENT_TO_EVENT, differentiable, history_of, modes_of
 from .expressions import Expressions, expressions_of
 from .primitives import Primitives, primitives
 from .runs import Differentiable, NotCarried
@@ -124,7 +124,9 @@ def compiled_for(
     """What is kept with the analysis (in this thread), or made."""
     kept: dict[Any, Prepared] = plan._own.__dict__.setdefault("prepared", {})
     about = tuple((n, c.kind, _key(c.expression), c.options.get("smooth"), tuple(c.constants)) for n, c in criteria.items())
-    key = (id(system), about, tuple(wrt), solution.metadata["run"], solution.metadata["method"], system.formulation)
+    key: tuple[Any, ...] = (id(system), about, tuple(wrt), solution.metadata["run"], solution.metadata["method"], system.formulation)
+    if solution.metadata["run"] == FROM_EVENT_TO_EVENT:
+        key = (*key, *modes_of(history_of(plan, solution)))
     found = kept.get(key)
     if found is None or found.run.stale(plan):
         found = kept[key] = Prepared(plan, differentiable(plan, system, solution, values, wrt), criteria, wrt)

@@ -30,6 +30,7 @@ from ...systems.tree.redundancy import redundant_rows
 from ...systems.tree.touch_slopes import TouchSlopes
 
 if TYPE_CHECKING:
+    from ...results.solution import Solution
     from ...systems.system import System
     from ...systems.touching import PairOfShapes
     from ..design.planned import Analysis
@@ -218,6 +219,42 @@ class Differentiable:
         """Whether something happens at an instant that is given."""
         return event is not None and event.startswith(SAMPLING)
 
+    def follow(self, solution: Solution) -> None:
+        """Takes what happened in a run besides events of the model."""
+
+    def told(self) -> list[str]:
+        """What should be known of it."""
+        return []
+
+    def instants(self) -> list[tuple[float, str, bool]]:
+        """What else happened when, by name, and whether that changed anything."""
+        return []
+
+    def mode_at(self, t: float) -> int:
+        """Which of the rates holds in a piece that begins at an instant."""
+        return 0
+
+    def acts(self, event: str) -> bool:
+        """Whether something jumps at an instant."""
+        return self.timed(event) or (event not in self.watched and bool(self.system.model.events[event].jump))
+
+    def crosses(self, event: str) -> bool:
+        """Whether an instant moves with the design, so that its derivatives are needed."""
+        return not self.timed(event) and event not in self.bends
+
+    def found_again(self, event: str | None) -> bool:
+        """Whether the state behind an event is found from that before it where states are found anew."""
+        return self.timed(event) or (event is not None and self.moves_events)
+
+    @property
+    def moves_events(self) -> bool:
+        """Whether events are where this walk meets its guards, not where the run has met them in other coordinates or by another method."""
+        return not self.own
+
+    def inputs_of(self, event: str) -> np.ndarray:
+        """Inputs that guard and jump of an event read."""
+        return self.u
+
     def _sampled(self, event: str) -> list[Expr]:
         """The state after sampled laws have acted."""
         names = event.removeprefix(SAMPLING).split("\n")
@@ -244,8 +281,6 @@ class Differentiable:
 
     def check(self, what: str, outputs: Sequence[Expr]) -> None:
         """Refuses expressions that read forces of contact: rates alone are differentiated by these."""
-        if self.touched is None:
-            return
         wrenches = {e.id for e in found_symbols(self.system.model)}
         read = [e.name for e in free_symbols(list(outputs)) if e.id in wrenches]
         if read:
@@ -365,7 +400,7 @@ class Differentiable:
 
     # -- events ---------------------------------------------------------------------------------------------------
 
-    def _pulled(self, f: Derived, t: float, x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def pulled(self, f: Derived, t: float, x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weights of (t, x) and of the constants."""
         nu = len(self.eq.u)
         bar, cbar = f.pull(np.array([t]), x, self.u[:nu], w)

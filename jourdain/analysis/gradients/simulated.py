@@ -26,6 +26,7 @@ from ...systems.run import SimulationError
 from ...systems.touching import PairOfShapes
 from .blocks import Blocks, run_within
 from .measure import Motion
+from .moved_events import settle, with_restarts
 from .prepared import compiled_for
 from .primitives import Primitive, locate
 from .runs import NotCarried
@@ -82,6 +83,7 @@ class Simulated:
         self.switches: list[Switch] = []
         self.pieces: list[Piece] = []
         self.run.watched, self.run.bends = {}, set()
+        self.run.follow(self.solution)
         if self.blocks is not None:
             self._in_blocks(self.blocks)
             return
@@ -89,6 +91,7 @@ class Simulated:
         if self.wrt:
             self._locate_switches(plan, values, to_bends)
             self._look_at_contacts()
+            self.notes += self.run.told()
         self.motion = Motion(self.solution, self.code.expressions)
         locate(self.primitives, self.motion)
         self._read_steps()
@@ -129,12 +132,14 @@ class Simulated:
         leg.anew = 1
         try:
             self.found()
+            found = self.x.copy()
+            settle(self)
         finally:
             leg.anew = 0
         if self.run.own or not told:
             return
         gap = float(
-            (np.abs(self.x - before).max(axis=0) / np.maximum(np.abs(before).max(axis=0), 1e-12 + 1e-6 * np.abs(before).max())).max()
+            (np.abs(found - before).max(axis=0) / np.maximum(np.abs(before).max(axis=0), 1e-12 + 1e-6 * np.abs(before).max())).max()
         )
         note = (
             f"derivatives of the run ({self.solution.metadata['method']}, {self.solution.metadata['run']}) are those of steps of '{self.run.method}' in joint "
@@ -154,6 +159,8 @@ class Simulated:
                 [np.asarray(solution[n], dtype=float) for n in (*s.coordinate_names, *s.velocity_names, *s.model.states)]
             )
         self.x = np.column_stack([rows, self._held_of(solution)]) if self.run.held else np.array(rows, dtype=float)
+        if self.run.moves_events and self.system.model.events:
+            self.t, self.x = with_restarts(self.t, self.x, np.asarray(solution.events.t))
         if self.run.inputs.controllers:
             self._between_samples()
 
@@ -206,6 +213,7 @@ class Simulated:
                     f"come to its end ({error}); smooth the law, or give the model an event that ends the switching"
                 ) from None
             self.solution = found
+            self.run.follow(found)
             self.run.watched = {f"switch {k}": e for k, e in enumerate(items)}
             self.run.bends = {f"switch {k}" for k, j in enumerate(watched) if j in bends}
             self._rows_of(found)
@@ -248,13 +256,16 @@ class Simulated:
                 acting = self.run.acting(t)
                 if acting:
                     found.setdefault(t, []).insert(0, acting)
+        for t, name, changed in self.run.instants():
+            if changed or t not in found:
+                found.setdefault(t, []).insert(0, name)
         return found
 
     # -- steps ----------------------------------------------------------------------------------------------------
 
     def _read_steps(self) -> None:
         """Times, states and pieces of the run."""
-        solution, s = self.solution, self.system
+        solution = self.solution
         jumps = np.flatnonzero(np.diff(self.t) == 0).tolist()
         self.terminal = solution.metadata["status"] == "event"
         last = solution.events.names[-1] if self.terminal else None
@@ -263,7 +274,7 @@ class Simulated:
         first = 0
         for i in jumps:
             names = happened.pop(float(self.t[i]), [])
-            acting = [n for n in names if self.run.timed(n) or (n not in self.run.watched and s.model.events[n].jump)]
+            acting = [n for n in names if self.run.acts(n)]
             if len(acting) > 1 or not (names or (i == first and self.pieces)):
                 raise self._apart(names, self.t[i])
             if i > first:  # else it follows an event at the same instant without anything that jumps
@@ -303,9 +314,13 @@ class Simulated:
 
     def _place_points(self) -> None:
         """The steps in which values are read."""
+        self.lay_out()
+        self._look_at_corners()
+
+    def lay_out(self) -> None:
+        """Gives the walks their pieces, and the points in them."""
         self.points = placed(self.t, self.pieces, [item.times for item in self.primitives.items])
         self.walks.lay(self.pieces, self.points, self.t, self.symbols)
-        self._look_at_corners()
 
     def _look_at_corners(self) -> None:
         """Tells of values read where several events happen at once: changes of the design put either of them first."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...native.function import aligned
+from ...native.lanes import aligned
 from ...solvers.ode.frame import EPS
 from ...solvers.ode.guards import APPROACH
 from ...solvers.sensitivity.field import Field, Readings, map_of
@@ -76,7 +76,7 @@ class Walks:
         self.path = self._new_path(new_leg(field, run.scheme, *readings))
         self._wide: dict[int, Wide] = {}
         self._arrays: dict[tuple[int, str], np.ndarray] = {}
-        self._transitions: dict[int, Transition] = {}
+        self._transitions: dict[tuple[int, int], Transition] = {}
         self._used: list[tuple[Derived, Transition]] = []
         self._keep: list[Any] = []
 
@@ -118,11 +118,12 @@ class Walks:
         n = len(pieces)
         self.first, self.last = np.array([p.first for p in pieces]), np.array([p.last for p in pieces])
         self.margin, self.nudge, self.renews = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
+        self.mode = np.array([self.run.mode_at(float(t[p.first])) for p in pieces], np.int64)
         self.guard, self.jump, self.timed = (np.zeros(n, np.int64) for _ in range(3))
         self.impulses = np.zeros((n, max(1, self.field.nv)))
         self._used = []
         for i, piece in enumerate(pieces):
-            self.renews[i], self.timed[i] = piece.event is None, piece.goes_on and self.run.timed(piece.event)
+            self.renews[i], self.timed[i] = piece.event is None, piece.goes_on and self.run.found_again(piece.event)
             if piece.event is not None and not self.run.timed(piece.event):
                 end, width = t[piece.last], t[piece.last] - t[piece.last - 1]
                 self.nudge[i + 1 : i + 2] = 0.0 if self.run.scheme.implicit else APPROACH
@@ -138,7 +139,7 @@ class Walks:
         if alone is not None:
             first, last = first - first[alone], last - first[alone]
         path.first, path.last, path.points = first, last, points.first
-        path.margin, path.nudge, path.renews = self.margin, self.nudge, self.renews
+        path.margin, path.nudge, path.renews, path.mode = self.margin, self.nudge, self.renews, self.mode
         path.begin, path.end = (0, len(self.pieces)) if alone is None else (alone, alone + 1)
         leg.point_step, leg.point_kind, leg.point_t = points.step, points.kind, points.t
 
@@ -205,28 +206,29 @@ class Walks:
         self._placed = True
         run, symbols, parts = self.run, self.symbols, []
         first = 0
-        places: dict[int, Transition] = {}
+        places: dict[tuple[int, int], Transition] = {}
         for i, piece in enumerate(self.pieces):
             if piece.event is None:
                 continue
             wanted = []
-            if not run.timed(piece.event) and piece.event not in run.bends:
+            if run.crosses(piece.event):
                 wanted.append((self.guard, run.guard(piece.event, symbols)))
             jump = run.jump(piece.event, symbols) if piece.goes_on else None
             if jump is not None:
                 wanted.append((self.jump, jump))
+            u = run.inputs_of(piece.event)
             for table, f in wanted:
-                record = places.get(id(f))
+                record = places.get((id(f), id(u)))
                 if record is None:
-                    record = places[id(f)] = self._transition(f)
+                    record = places[id(f), id(u)] = self._transition(f, u)
                     record.first = first
                     first += f.nc
                     parts.append(run.wide_slopes(f, symbols))
                 table[i] = record.address
         self.slopes = np.concatenate(parts) if parts else np.zeros((0, len(symbols)))
 
-    def _transition(self, f: Derived) -> Transition:
-        found = self._transitions.get(id(f))
+    def _transition(self, f: Derived, u: np.ndarray) -> Transition:
+        found = self._transitions.get((id(f), id(u)))
         if found is None:
             found = Transition(
                 nc=f.nc,
@@ -234,10 +236,10 @@ class Walks:
                 cbar=np.zeros(max(1, f.nc)),
                 **{w: map_of(None, 8) for w in ("value", "push", "pull")},
             )
-            self._transitions[id(f)] = found
-            self._keep.append(f)
+            self._transitions[id(f), id(u)] = found
+            self._keep += [f, u]
         for word in ("value", "push", "pull"):
-            give(found, f, word, self.run.u, self._keep)
+            give(found, f, word, u, self._keep)
         return found
 
     # -- lanes ----------------------------------------------------------------------------------------------------

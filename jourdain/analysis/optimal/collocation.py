@@ -1,7 +1,6 @@
-"""Direct collocation by Hermite and Simpson in separated form (J. T. Betts, Practical Methods for Optimal Control, 2nd ed., §4.7).
+"""Direct collocation by the schemes of :mod:`.schemes`, three points an interval.
 
-In each interval of length h the states are cubics through both ends with the rates there: x_c = (x_a + x_b)/2 + h (f_a − f_b)/8 in the middle, and
-x_b − x_a = h (f_a + 4 f_c + f_b)/6.  Every row of the program is a sum of numbers times variables, and of numbers times y of a point, where y holds rates, integrands and
+Every row of the program is a sum of numbers times variables, and of numbers times y of a point, where y holds rates, integrands and
 path constraints; those that are integrated are multiplied by the duration T.  Derivatives need nothing but those of y at one point.
 """
 
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .points import Points
+from .schemes import HERMITE_SIMPSON, Scheme
 
 
 @dataclass(eq=False)
@@ -38,30 +38,37 @@ class Terms:
 
 
 class Collocation:
-    """The program of one mesh, in rows: defects, middles, equations, path constraints, integrals, values at the end, the duration.
+    """The program of one mesh, in rows: those of the scheme, joined controls, equations, path constraints, integrals, values at the end, the duration.
 
-    ``mesh`` are fractions 0 … 1 of the duration.  Three points belong to an interval (beginning, middle, end).  States at nodes are shared by neighbours; controls
-    too, unless ``jumps``; unknowns of loops follow from states and controls and are never shared.
+    ``mesh`` are fractions 0 … 1 of the duration.  States at nodes are shared by neighbours; controls too, unless they may have ``jumps``, by rows where no point is
+    shared; unknowns of loops follow from states and controls and are never shared.
     """
 
-    def __init__(self, points: Points, mesh: np.ndarray, t0: float, jumps: bool, path: int, integrals: int, finals: int) -> None:
-        self.points, self.mesh, self.t0, self.jumps = points, mesh, t0, jumps
+    def __init__(
+        self, points: Points, mesh: np.ndarray, t0: float, jumps: bool, path: int, integrals: int, finals: int, scheme: Scheme = HERMITE_SIMPSON
+    ) -> None:  # fmt: skip
+        self.points, self.mesh, self.t0, self.jumps, self.scheme = points, mesh, t0, jumps, scheme
         n, nc, nk, N = points.n, len(points.controls), len(points.unknowns), len(mesh) - 1
-        self.N = N
-        states = np.arange((2 * N + 1) * n).reshape(2 * N + 1, n)
-        at = 2 * np.arange(N)[:, None] + np.arange(3)
+        self.N, self.inner = N, len(scheme.nodes)
+        count = self.inner * N + 1
+        states = np.arange(count * n).reshape(count, n)
+        at = self.inner * np.arange(N)[:, None] + np.array(scheme.at)
         first = states.size
-        if jumps:
+        self._joins = not jumps and not scheme.shares
+        if jumps or self._joins:
             controls = first + np.arange(3 * N * nc).reshape(N, 3, nc)
+            first += 3 * N * nc
         else:
-            controls = (first + np.arange((2 * N + 1) * nc).reshape(2 * N + 1, nc))[at]
-        first += 3 * N * nc if jumps else (2 * N + 1) * nc
+            controls = (first + np.arange(count * nc).reshape(count, nc))[at]
+            first += count * nc
         unknowns = first + np.arange(3 * N * nk).reshape(N, 3, nk)
         #: Place of every variable of every point, and of T.
         self.places = np.concatenate([states[at], controls, unknowns], axis=2).reshape(3 * N, n + nc + nk)
         self.states, self.T = states, first + 3 * N * nk
         self.size = self.T + 1
-        self.tau = (mesh[:-1, None] + np.diff(mesh)[:, None] * np.array([0.0, 0.5, 1.0])).ravel()
+        self.tau = (mesh[:-1, None] + np.diff(mesh)[:, None] * np.array(scheme.points)).ravel()
+        #: Fractions of the duration at which states are.
+        self.nodes = np.append((mesh[:-1, None] + np.diff(mesh)[:, None] * np.array(scheme.nodes)).ravel(), mesh[-1])
         self._write(path, integrals, finals)
         self._index()
 
@@ -74,17 +81,13 @@ class Collocation:
         h = np.diff(self.mesh)[:, None]
         k, i = np.arange(N)[:, None], np.arange(n)[None]
         point = 3 * np.arange(N)[:, None]
-        defect, middle = k * n + i, N * n + k * n + i
-        for place, number in ((0, -1 / 6), (1, -4 / 6), (2, -1 / 6)):
-            terms.add(defect, point + place, i, number * h, True)
-        for place, number in ((0, -1 / 8), (2, 1 / 8)):
-            terms.add(middle, point + place, i, number * h, True)
-        terms.add_linear(defect, self.states[2 * k + 2, i], 1.0)
-        terms.add_linear(defect, self.states[2 * k, i], -1.0)
-        terms.add_linear(middle, self.states[2 * k + 1, i], 1.0)
-        for side in (0, 2):
-            terms.add_linear(middle, self.states[2 * k + side, i], -0.5)
-        rows = 2 * N * n
+        for r, (states, rates) in enumerate(self.scheme.rows):
+            row = (r * N + k) * n + i
+            for place, number in rates.items():
+                terms.add(row, point + place, i, -number * h, True)
+            for node, number in states.items():
+                terms.add_linear(row, self.states[self.inner * k + node, i], number)
+        rows = self._join(len(self.scheme.rows) * N * n)
         every = np.arange(3 * N)[:, None]
         self.held = slice(rows, rows + 3 * N * p.equations)
         terms.add(rows + every * p.equations + np.arange(p.equations), every, n + np.arange(p.equations)[None], 1.0, False)
@@ -93,16 +96,28 @@ class Collocation:
         terms.add(rows + every * path + np.arange(path), every, n + p.equations + np.arange(path)[None], 1.0, False)
         rows = self.along.stop
         output = n + p.equations + path
-        weights = (h * np.array([1 / 6, 4 / 6, 1 / 6])).ravel()
+        weights = (h * np.array(self.scheme.weights)).ravel()
         #: Rows of integrals and of values at the end.
         self.integrals, self.finals = np.arange(rows, rows + integrals), np.arange(rows + integrals, rows + integrals + finals)
-        for j, row in enumerate(self.integrals):
-            terms.add(np.array(row), np.arange(3 * N), np.array(output + j), weights, True)
-        for j, row in enumerate(self.finals):
-            terms.add(np.array(row), np.array(3 * N - 1), np.array(output + integrals + j), 1.0, False)
+        for j in range(integrals):
+            terms.add(self.integrals[j], np.arange(3 * N), np.array(output + j), weights, True)
+        for j in range(finals):
+            terms.add(self.finals[j], np.array(3 * N - 1), np.array(output + integrals + j), 1.0, False)
         self.duration = rows + integrals + finals
         terms.add_linear(np.array(self.duration), np.array(self.T), 1.0)
         self.rows = self.duration + 1
+
+    def _join(self, rows: int) -> int:
+        """Controls that begin in each interval where they have ended in that before; the number of the next row."""
+        n, nc, N = self.points.n, len(self.points.controls), self.N
+        if not self._joins or N < 2:
+            return rows
+        k, j = np.arange(N - 1)[:, None], np.arange(nc)[None]
+        row = rows + k * nc + j
+        self.terms.add_linear(row, self.places[3 * k + 2, n + j], -1.0)
+        for point, part in enumerate(self.scheme.inputs(0.0).tolist()):
+            self.terms.add_linear(row, self.places[3 * k + 3 + point, n + j], part)
+        return rows + (N - 1) * nc
 
     # -- structure ------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from ...results.style import COLOURS, finish, house_style, new_figure
 from ...shown import Shown
 from ...symbolic.tables import Table
 from ...systems.state import State, split_state
+from .schemes import HERMITE_SIMPSON, Scheme
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class OptimalMotion(Shown):
-    """States at nodes and middles of a mesh, inputs as quadratics in each interval, and what they cost."""
+    """States at nodes of a mesh and between them, inputs as quadratics in each interval, and what they cost."""
 
     system: System = field(repr=False)
-    #: Nodes and middles, and the states there in rows.
+    #: Nodes with what the scheme has between them, and the states there in rows.
     t: np.ndarray
     x: np.ndarray = field(repr=False)
-    #: Inputs at beginning, middle and end of each interval (intervals × 3), by name.
+    #: Inputs at the three points of each interval (intervals × 3), by name.
     controls: Mapping[str, np.ndarray] = field(repr=False)
     #: What was minimised, and the values of all criteria by name.
     cost: float
@@ -41,6 +42,12 @@ class OptimalMotion(Shown):
     #: The largest error of a state in an interval, as a part of the size of that state, estimated from what the interpolant misses of the equations.
     error: float
     notes: tuple[str, ...] = ()
+    scheme: Scheme = field(default=HERMITE_SIMPSON, repr=False)
+
+    @property
+    def mesh(self) -> np.ndarray:
+        """Ends of the intervals (s)."""
+        return self.t[:: len(self.scheme.nodes)]
 
     @property
     def duration(self) -> float:
@@ -60,12 +67,12 @@ class OptimalMotion(Shown):
     @cached_property
     def tables(self) -> dict[str, Table]:
         """Inputs as tables of time."""
-        nodes = self.t[::2]
+        nodes = self.mesh
         found = {}
         for name, u in self.controls.items():
             h = np.diff(nodes)
-            a, m, b = u.T
-            pieces = np.stack([a, (4.0 * m - 3.0 * a - b) / h, 2.0 * (a - 2.0 * m + b) / h**2, np.zeros(len(h))], axis=1)
+            powers = u @ self.scheme.quadratics.T
+            pieces = np.column_stack([powers[:, 0], powers[:, 1] / h, powers[:, 2] / h**2, np.zeros(len(h))])
             found[name] = Table(f"optimal {name}", (nodes,), pieces, "hold")
         return found
 
@@ -75,7 +82,7 @@ class OptimalMotion(Shown):
         return self.system.simulate(self.start, t=float(self.t[-1]), inputs=inputs, **options)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """A state at nodes and middles, or an input at beginning, middle and end of each interval."""
+        """A state at nodes and between them, or an input at the three points of each interval."""
         s = self.system
         names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
         if name in names:
@@ -99,7 +106,7 @@ class OptimalMotion(Shown):
                 axes.set_ylabel(title)
                 axes.legend(fontsize="small")
             axes = figure.add_subplot(len(shown) + 1, 1, len(shown) + 1)
-            fine = np.concatenate([np.linspace(a, b, 9) for a, b in zip(self.t[:-2:2], self.t[2::2], strict=True)])
+            fine = np.concatenate([np.linspace(a, b, 9) for a, b in zip(self.mesh[:-1], self.mesh[1:], strict=True)])
             for j, (name, table) in enumerate(self.tables.items()):
                 axes.plot(fine, table.value((0,), fine), color=COLOURS[j % len(COLOURS)], label=name)
             axes.set_ylabel("inputs")
@@ -110,7 +117,7 @@ class OptimalMotion(Shown):
     def __str__(self) -> str:
         state = "" if self.converged else f" NOT CONVERGED: {self.message}"
         lines = [f"optimal motion of {self.system.model.name}: {self.duration:.6g} s, cost {self.cost:.8g}{state}"]
-        lines.append(f"  {(len(self.t) - 1) // 2} intervals, {self.iterations} iterations, error of states {self.error:.1e}")
+        lines.append(f"  {len(self.mesh) - 1} intervals, {self.iterations} iterations, error of states {self.error:.1e}")
         lines += [f"  {name}: {x:.8g}" for name, x in self.criteria.items()]
         lines += [f"  {name}: {u.min():.5g} … {u.max():.5g}" for name, u in self.controls.items()]
         return "\n".join([*lines, *self.notes])

@@ -19,6 +19,7 @@ from ..gradients.expressions import expressions_of
 from .collocation import Collocation
 from .motion import OptimalMotion
 from .points import Points
+from .schemes import scheme_of
 
 if TYPE_CHECKING:
     from ...systems.state import State
@@ -32,7 +33,7 @@ MOST_INTERVALS = 2000
 def optimal_control(
     system: System, start: Any, end: Mapping[str, Any], t: float | str | tuple[Any, Any], inputs: Mapping[str, Any], minimise: Criterion,
     subject_to: Mapping[str, Constraint] | None = None, bounds: Mapping[str, tuple[Any, Any]] | None = None, intervals: int = 40, jumps: bool = False,
-    guess: Any = None, tolerance: float = 1e-6, refinements: int = 3, max_iterations: int = 1000,
+    guess: Any = None, tolerance: float = 1e-6, refinements: int = 3, max_iterations: int = 1000, scheme: str = "hermite-simpson",
 ) -> OptimalMotion:  # fmt: skip
     """The motion from ``start`` to ``end`` that makes a criterion smallest.
 
@@ -46,8 +47,10 @@ def optimal_control(
     jumps: inputs may jump from interval to interval.
     guess: an optimal motion or a solution to begin with; otherwise straight lines from start to end.
     tolerance: intervals in which the error of a state exceeds this part of its size are halved and the problem is solved again, ``refinements`` times.
+    scheme: "hermite-simpson" (order four, inputs at both ends and in the middle of each interval) or "radau" (Radau IIA with three stages, order five, for
+        stiff systems too: inputs are quadratics through its points, and none is at the beginning of an interval).
     """
-    return _Problem(system, start, end, t, inputs, minimise, dict(subject_to or {}), dict(bounds or {}), jumps).solve(
+    return _Problem(system, start, end, t, inputs, minimise, dict(subject_to or {}), dict(bounds or {}), jumps, scheme).solve(
         intervals, guess, tolerance, refinements, max_iterations
     )
 
@@ -57,9 +60,10 @@ class _Problem:
 
     def __init__(
         self, system: System, start: Any, end: Mapping[str, Any], t: Any, inputs: Mapping[str, Any], minimise: Criterion,
-        subject_to: dict[str, Constraint], bounds: dict[str, tuple[Any, Any]], jumps: bool,
+        subject_to: dict[str, Constraint], bounds: dict[str, tuple[Any, Any]], jumps: bool, scheme: str,
     ) -> None:  # fmt: skip
         self.system, self.name, self.jumps = system, f"optimal control of '{system.model.name}'", jumps
+        self.scheme = scheme_of(scheme, self.name)
         self._refuse()
         self.states = [*system.coordinate_names, *system.velocity_names, *system.model.states]
         self.start: State = self._first(start)
@@ -180,7 +184,7 @@ class _Problem:
         return replace(found, iterations=spent)
 
     def _program(self, mesh: np.ndarray) -> Collocation:
-        return Collocation(self.points, mesh, float(self.start.t), self.jumps, len(self.along), len(self.sums), len(self.ends))
+        return Collocation(self.points, mesh, float(self.start.t), self.jumps, len(self.along), len(self.sums), len(self.ends), self.scheme)
 
     def _goal(self, program: Collocation) -> int:
         if self.minimise.kind == "end_time":
@@ -223,8 +227,7 @@ class _Problem:
         v = np.zeros(program.size)
         low, high = self.span
         v[program.T] = 0.5 * (low + high) if np.isfinite(high) else low
-        tau = np.concatenate([program.tau[0::3, None], program.tau[1::3, None]], axis=1).ravel()
-        nodes = np.append(tau, 1.0)
+        nodes = program.nodes
         if isinstance(given, OptimalMotion):
             v[program.T] = np.clip(given.duration, low, high)
             own = (given.t - given.t[0]) / given.duration
@@ -232,7 +235,7 @@ class _Problem:
                 v[program.states[:, j]] = np.interp(nodes, own, given.x[:, j])
             for j, name in enumerate(self.control_bounds):
                 table = given.tables[name]
-                grid = given.t[0] + given.duration * (program.tau + np.tile([1e-9, 0.0, -1e-9], program.N))
+                grid = given.t[0] + given.duration * np.clip(program.tau + np.tile([1e-9, 0.0, -1e-9], program.N), 0.0, 1.0)
                 v[program.places[:, self.points.n + j]] = table.value((0,), grid)
             return self._equations(program, v)
         if isinstance(given, Solution):
@@ -287,28 +290,27 @@ class _Problem:
             values[n] = float(column.max() if self.subject_to[n].criterion.kind == "largest" else column.min())
         cost = float(rows[goal])
         values.pop("minimise", None)
-        t = np.append(program.times(v).reshape(-1, 3)[:, :2].ravel(), program.times(v)[-1])
+        t = program.t0 + v[program.T] * program.nodes
         controls = {n: v[program.places[:, self.points.n + j]].reshape(-1, 3) for j, n in enumerate(self.control_bounds)}
         found = OptimalMotion(
-            self.system, t, v[program.states], controls, cost, values, ended.converged, ended.iterations, ended.message, float(errors.max())
-        )
+            self.system, t, v[program.states], controls, cost, values, ended.converged, ended.iterations, ended.message, float(errors.max()), scheme=self.scheme,
+        )  # fmt: skip
         return found, errors
 
     def _errors(self, program: Collocation, v: np.ndarray) -> np.ndarray:
         """How much states miss in each interval: h |x̂̇ − f(x̂, û)| at a quarter and three quarters, in units of the largest value of each state."""
         n, N, T = self.points.n, program.N, v[program.T]
-        t, z = program.times(v).reshape(N, 3), v[program.places].reshape(N, 3, -1)
+        z = v[program.places].reshape(N, 3, -1)
         f = self.points.values(program.times(v), v[program.places])[:, :n].reshape(N, 3, n)
-        h = (T * np.diff(program.mesh))[:, None]
-        a, b, fa, fb = z[:, 0, :n], z[:, 2, :n], f[:, 0], f[:, 2]
+        h, begin = (T * np.diff(program.mesh))[:, None], program.t0 + T * program.mesh[:-1]
+        nodes = v[program.states[program.inner * np.arange(N)[:, None] + np.arange(program.inner + 1)]]
         size = np.maximum(np.abs(v[program.states]).max(axis=0), 1e-3 * np.abs(v[program.states]).max() + 1e-12)
         most = np.zeros(N)
         for s in (0.25, 0.75):
-            x = (1 - s) ** 2 * (1 + 2 * s) * a + s**2 * (3 - 2 * s) * b + h * (s * (1 - s) ** 2 * fa - s**2 * (1 - s) * fb)
-            rate = (6 * s * (s - 1) * (a - b)) / h + (1 - s) * (1 - 3 * s) * fa + s * (3 * s - 2) * fb
-            rest = (1 - s) * (1 - 2 * s) * z[:, 0] + 4 * s * (1 - s) * z[:, 1] + s * (2 * s - 1) * z[:, 2]
+            x, rate = self.scheme.states(s, nodes, (f[:, 0], f[:, 2]), h)
+            rest = np.einsum("j,kjn->kn", self.scheme.inputs(s), z)
             rest[:, :n] = x
-            own = self.points.values(t[:, 0] + s * h[:, 0], rest)[:, :n]
+            own = self.points.values(begin + s * h[:, 0], rest)[:, :n]
             most = np.maximum(most, (h * np.abs(rate - own) / size).max(axis=1))
         return most
 

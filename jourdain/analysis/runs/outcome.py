@@ -68,6 +68,8 @@ def told_of(system: System, run: Run, outcome: Outcome) -> Solution:
         outcome.instead, outcome.driven,
     )  # fmt: skip
     solution.restart, solution.raw = outcome.restart, outcome.raw
+    if outcome.restart is not None:
+        outcome.restart.asked = run.asked
     if outcome.contacts is not None:
         solution.touching = outcome.contacts(solution)
     elif system.model.contacts and touches(system.model):

@@ -16,7 +16,8 @@ import numpy as np
 from ...errors import InputError, SolverError, nearest
 from ...symbolic.expr import Expr
 from ...systems.pushed import pushed_system
-from ...systems.tree.contact.instant import RigidContacts, Touching
+from ...systems.tree.contact.instant import RigidContacts, Touching, joined
+from ...systems.tree.contact.patches import Patches, patches
 from ..equations.residual import Point, Residual
 
 if TYPE_CHECKING:
@@ -49,6 +50,10 @@ class ActiveSet:
             does = self._as_given(system, found, does, given)
         kept = np.array([k for k, word in enumerate(does) if word != OPEN], dtype=int)
         self.first, self.does = found.only(kept), [does[k] for k in kept]
+        smooth = [word == STICKING or not contacts.friction[law].any() for word, law in zip(self.does, self.first.law, strict=True)]
+        self._flat = patches(contacts, self.first, np.array(smooth, bool))
+        whole = self.first.only(np.flatnonzero(self._flat))
+        self._patches = Patches(system.reference, contacts, state.t, state.q, whole) if len(whole) else None
 
     def _does(self, found: Touching, k: int, u: np.ndarray) -> str:
         if u[0] > SLOW:
@@ -78,7 +83,13 @@ class ActiveSet:
 
     def at(self, t: float, q: np.ndarray) -> Touching:
         """The same contacts in a position nearby."""
-        return self.contacts.same(t, q, self.first.key) if len(self.first) else self.first
+        if self._patches is None:
+            return self.contacts.same(t, q, self.first.key) if len(self.first) else self.first
+        found = self._patches.at(t, q)
+        if self._flat.all():
+            return found
+        others = self.contacts.same(t, q, self.first.key[~self._flat])
+        return joined(found, others, np.r_[np.flatnonzero(self._flat), np.flatnonzero(~self._flat)])
 
 
 class TouchedResidual(Residual):

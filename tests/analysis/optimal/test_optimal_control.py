@@ -15,6 +15,7 @@ from jourdain import criteria as cr
 from jourdain import library
 
 pytest.importorskip("ipyopt")
+by_scheme = pytest.mark.parametrize("scheme", ["hermite-simpson", "radau"])
 
 
 def slide() -> jd.Model:
@@ -47,23 +48,29 @@ def block() -> jd.System:
 REST = {"x": "300 cm", "x.displacement_rate": 0.0}
 
 
+@by_scheme
 @pytest.mark.parametrize("jumps", [False, True])
-def test_the_fastest_way_to_rest(block: jd.System, jumps: bool) -> None:
-    """T = 2 √(d/a), full force there and back."""
-    best = block.optimal_control({}, REST, t=(0.5, 10), inputs={"force": (-4, 4)}, minimise=cr.end_time(), intervals=20, jumps=jumps)
-    assert best.converged and best.duration == pytest.approx(2 * np.sqrt(3.0 / 2.0), rel=1e-7)
+def test_the_fastest_way_to_rest(block: jd.System, jumps: bool, scheme: str) -> None:
+    """T = 2 √(d/a), full force there and back; joined quadratics of Radau's points do not turn at once."""
+    best = block.optimal_control(
+        {}, REST, t=(0.5, 10), inputs={"force": (-4, 4)}, minimise=cr.end_time(), intervals=20, jumps=jumps, scheme=scheme
+    )
+    assert best.converged and best.duration == pytest.approx(2 * np.sqrt(3.0 / 2.0), rel=1e-7 if jumps or scheme != "radau" else 1e-5)
     u = best["force"][:, 1]
-    assert np.allclose(np.abs(u), 4.0, rtol=1e-4) and (np.diff(np.sign(u)) != 0).sum() == 1
+    full = np.isclose(np.abs(u), 4.0, rtol=1e-4)
+    assert (~full).sum() <= (0 if jumps or scheme != "radau" else 2) and (np.diff(np.sign(u)) != 0).sum() == 1
 
 
-def test_least_effort_to_rest(block: jd.System) -> None:
+@by_scheme
+def test_least_effort_to_rest(block: jd.System, scheme: str) -> None:
     """∫F² dt = 12 m² d²/T³ with a force linear in time."""
-    best = block.optimal_control({}, REST, t=2.0, inputs={"force": None}, minimise=cr.integral("force^2"), intervals=10)
+    best = block.optimal_control({}, REST, t=2.0, inputs={"force": None}, minimise=cr.integral("force^2"), intervals=10, scheme=scheme)
     assert best.cost == pytest.approx(12 * 4 * 9 / 8, rel=1e-12)
     assert best.simulate(rtol=1e-11, atol=1e-12)["x.displacement"][-1] == pytest.approx(3.0, abs=1e-10)
 
 
-def test_a_linear_regulator_is_riccatis(block: jd.System) -> None:
+@by_scheme
+def test_a_linear_regulator_is_riccatis(block: jd.System, scheme: str) -> None:
     """min ∫ (x² + 0.1 F²) dt: cost xᵀ P(0) x with Ṗ = −AᵀP − PA + PBR⁻¹BᵀP − Q."""
     A, B, Q, R, T = np.array([[0, 1], [0, 0.0]]), np.array([[0], [0.5]]), np.diag([1.0, 0.0]), 0.1, 1.5
 
@@ -75,12 +82,13 @@ def test_a_linear_regulator_is_riccatis(block: jd.System) -> None:
     x0 = np.array([1.0, -0.5])
     best = block.optimal_control(
         {"x.displacement": 1.0, "x.displacement_rate": -0.5}, {}, t=T, inputs={"force": None}, minimise=cr.integral("x.displacement^2 + w*force^2", w=0.1),
-        intervals=30,
+        intervals=30, scheme=scheme,
     )  # fmt: skip
     assert best.cost == pytest.approx(x0 @ P @ x0, rel=1e-7)
 
 
-def test_the_brachistochrone() -> None:
+@by_scheme
+def test_the_brachistochrone(scheme: str) -> None:
     """Time along the cycloid R (θ − sin θ), R (1 − cos θ): θ √(R/g)."""
     m = jd.Model("bead")
     m.prismatic("idle", m.ground, m.body("idle", mass=1.0), axis="x")
@@ -91,7 +99,7 @@ def test_the_brachistochrone() -> None:
     theta = brentq(lambda a: (a - np.sin(a)) / (1 - np.cos(a)) - 2.0, 0.1, 6.2)
     R = 1.0 / (1 - np.cos(theta))
     best = m.compile().optimal_control(
-        {}, {"x": 2.0, "y": 1.0}, t=(0.1, 3), inputs={"slope": (-0.1, 3.0)}, minimise=cr.end_time(), intervals=30
+        {}, {"x": 2.0, "y": 1.0}, t=(0.1, 3), inputs={"slope": (-0.1, 3.0)}, minimise=cr.end_time(), intervals=30, scheme=scheme
     )
     assert best.duration == pytest.approx(theta * np.sqrt(R / 9.81), rel=1e-7)
     along = np.linspace(0, theta, 2001)
@@ -101,16 +109,17 @@ def test_the_brachistochrone() -> None:
 UP = {"x.displacement": 1.0, "x.displacement_rate": 0.0, "pole.angle": np.pi, "pole.angle_rate": 0.0}
 
 
-def test_a_pole_swings_up_and_simulates_back() -> None:
+@by_scheme
+def test_a_pole_swings_up_and_simulates_back(scheme: str) -> None:
     s = cart().compile()
     best = s.optimal_control(
-        {}, UP, t=2.0, inputs={"force": (-20, 20)}, minimise=cr.integral("force^2"), bounds={"x.displacement": (-2, 2)}, intervals=30,
+        {}, UP, t=2.0, inputs={"force": (-20, 20)}, minimise=cr.integral("force^2"), bounds={"x.displacement": (-2, 2)}, intervals=30, scheme=scheme,
     )  # fmt: skip
     assert best.converged and best.error < 1e-6
     back = best.simulate(rtol=1e-10, atol=1e-12)
     assert [back[n][-1] for n in UP] == pytest.approx(list(UP.values()), abs=1e-4)
     finer = s.optimal_control(
-        {}, UP, t=2.0, inputs={"force": (-20, 20)}, minimise=cr.integral("force^2"), guess=best, intervals=60, tolerance=1e-8
+        {}, UP, t=2.0, inputs={"force": (-20, 20)}, minimise=cr.integral("force^2"), guess=best, intervals=60, tolerance=1e-8, scheme=scheme
     )
     assert finer.cost == pytest.approx(best.cost, rel=1e-5) and finer.error < best.error
 
@@ -131,7 +140,8 @@ def test_a_path_constraint_holds_and_costs() -> None:
     )
 
 
-def test_a_loop_stays_closed() -> None:
+@by_scheme
+def test_a_loop_stays_closed(scheme: str) -> None:
     s = four_bar().compile()
     best = s.optimal_control(
         {"crank.angle": 0.5},
@@ -140,6 +150,7 @@ def test_a_loop_stays_closed() -> None:
         inputs={"torque": None},
         minimise=cr.integral("torque^2"),
         intervals=15,
+        scheme=scheme,
     )
     assert best.converged
     back = best.simulate(rtol=1e-10, atol=1e-12)
@@ -148,18 +159,20 @@ def test_a_loop_stays_closed() -> None:
     assert np.abs(s.assemble(best.end).q - best.end.q).max() < 1e-6
 
 
+@by_scheme
 @pytest.mark.parametrize(("make", "controls", "jumps"), [(cart, ["force"], False), (cart, ["force"], True), (four_bar, ["torque"], False)])
-def test_derivatives_of_the_program(make: Callable[[], jd.Model], controls: list[str], jumps: bool) -> None:
+def test_derivatives_of_the_program(make: Callable[[], jd.Model], controls: list[str], jumps: bool, scheme: str) -> None:
     """First and second derivatives by all variables, the duration too, against differences; the laws speak of time."""
     from jourdain.analysis.optimal.collocation import Collocation
     from jourdain.analysis.optimal.points import Points
+    from jourdain.analysis.optimal.schemes import SCHEMES
 
     m = make()
     s = m.compile()
     eq = s.equations_of_motion
     more = [eq.q[0] ** 2 * eq.t, eq.v[0] * jd.sin(3.0 * eq.t) + eq.u[0] ** 2, eq.q[0] * eq.v[0]]
     points = Points(s, s.assemble({}), controls, more)
-    p = Collocation(points, np.array([0.0, 0.4, 1.0]), 0.3, jumps, 1, 1, 1)
+    p = Collocation(points, np.array([0.0, 0.4, 1.0]), 0.3, jumps, 1, 1, 1, SCHEMES[scheme])
     rng = np.random.default_rng(2)
     v = rng.normal(size=p.size) * 0.5
     v[p.T] = 1.3
@@ -191,6 +204,7 @@ def test_derivatives_of_the_program(make: Callable[[], jd.Model], controls: list
         ({"minimise": cr.largest("force")}, "must be an integral"),
         ({"subject_to": {"low": cr.largest("force") >= 1.0}}, "does not hold all along"),
         ({"intervals": 1}, "intervals"),
+        ({"scheme": "gauss"}, "use one of 'hermite-simpson', 'radau'"),
         ({"bounds": {"x.displacement": (-1.0, 1.0)}}, "outside of its bounds"),
     ],
 )
@@ -198,6 +212,24 @@ def test_bad_problems_are_named(block: jd.System, change: dict[str, Any], told: 
     good: dict[str, Any] = {"start": {}, "end": REST, "t": 2.0, "inputs": {"force": (-4, 4)}, "minimise": cr.integral("force^2")}
     with pytest.raises(jd.InputError, match=told):
         block.optimal_control(**{**good, **change})
+
+
+@pytest.mark.parametrize(("scheme", "order"), [("hermite-simpson", 4), ("radau", 5)])
+def test_the_order_of_a_scheme(scheme: str, order: int) -> None:
+    """A pendulum that swings freely, since its torque costs: errors at the end fall with h to the order of the scheme."""
+    m = jd.Model("pendulum")
+    hinge = m.revolute("hinge", m.ground, m.body("rod", mass=1.0, com=(0, 0, -0.5), inertia=(0.02, 0.02, 0.02)), axis="y")
+    m.force(hinge, m.input("torque", 0.0))
+    s = m.compile()
+    exact = s.simulate({"hinge.angle": 1.0}, t=2.0, rtol=1e-12, atol=1e-13)["hinge.angle"][-1]
+
+    def error(n: int) -> float:
+        options = {"intervals": n, "refinements": 0, "scheme": scheme}
+        best = s.optimal_control({"hinge.angle": 1.0}, {}, t=2.0, inputs={"torque": None}, minimise=cr.integral("torque^2"), **options)
+        return abs(best["hinge.angle"][-1] - exact)
+
+    found = np.log2(error(24) / error(48))
+    assert found > order - 0.3, found
 
 
 def test_what_cannot_be_reached_is_told(block: jd.System) -> None:

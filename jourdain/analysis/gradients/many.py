@@ -1,0 +1,208 @@
+"""Criteria at many designs: short runs of one analysis in a native loop, with the same bits as one by one.
+
+What a single run asks Python for (events, samples, extrema that are sought, loops that are closed, anything to tell) is left to single runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import JourdainError
+from ...solvers.native_function import address
+from ...solvers.ode.frame import FINISHED
+from ...solvers.ode.integrate import ready
+from ...solvers.ode.march import march
+from ...solvers.sensitivity.path import forwards
+from ...solvers.sensitivity.rows import Rows, run_rows
+from ...systems.audit import Limits
+from ...systems.inputs import Inputs
+from ...systems.tree.runs import ProjectedRun
+from ...systems.tree.system import TreeSystem
+from ..simulate import settings_of, span_of
+from .blocks import PLACES
+from .prepared import Prepared, compiled_for
+from .runs import Differentiable
+from .walks import Piece, placed
+
+if TYPE_CHECKING:
+    from ..design.criteria import Criterion
+    from ..design.planned import Analysis
+
+#: Steps of a run beyond which it is looked at alone, and runs that one call of the loop does before Python is asked for Ctrl-C.
+MOST_STEPS, AT_ONCE = 1900, 256
+#: Options with which runs are plain.
+PLAIN = frozenset((*PLACES, "rtol", "atol", "max_step", "max_steps", "dense", "times", "outputs", "progress"))
+
+
+class Many:
+    """One analysis with its criteria, ready for rows of designs (in this thread)."""
+
+    def __init__(self, plan: Analysis, criteria: Mapping[str, Criterion], code: Prepared, drive: Any, span: tuple[float, float]) -> None:
+        self.plan, self.criteria, self.code, self.span, self._drive = plan, dict(criteria), code, span, drive
+        self.system = plan.system
+        self._places = {p.name: i for i, p in enumerate(self.system.model.parameter_set)}
+        self._starts = {n: i for i, n in enumerate([*self.system.coordinate_names, *self.system.velocity_names, *self.system.model.states])}
+        self._order()
+        self._keep: list[Any] = []
+        self.record = self._record()
+
+    # -- when -----------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def of(cls, analysis: Analysis, criteria: Mapping[str, Criterion]) -> Many | None:
+        """The loop of an analysis; None where its runs are not plain."""
+        kept: dict[Any, Many | None] = analysis._own.__dict__.setdefault("many", {})
+        key = tuple((n, id(c)) for n, c in criteria.items())
+        found = kept.get(key)
+        if key not in kept or (found is not None and found._base is not analysis.system.reference.parameter_vector):
+            found = kept[key] = cls._made(analysis, criteria)
+        return found
+
+    @classmethod
+    def _made(cls, analysis: Analysis, criteria: Mapping[str, Criterion]) -> Many | None:
+        plan = analysis.keeping_steps()
+        given = dict(zip(PLACES, plan.args, strict=False)) | plan.kwargs
+        system = plan.system
+        if analysis.verb != "simulate" or type(system) is not TreeSystem or not PLAIN.issuperset(given) or not _is_plain(system):
+            return None
+        if any(c.parts or c.kind in ("event_time", "end_time") for c in criteria.values()):
+            return None
+        try:
+            solution = plan.run({})
+            code = compiled_for(plan, system, solution, {}, criteria, [])
+        except (JourdainError, ArithmeticError):  # single runs tell what is wrong, or are measured
+            return None
+        run, items = code.run, code.primitives.items
+        sought = any(i.value >= 0 and i.criterion.kind in ("largest", "smallest") for i in items)
+        if type(run) is not Differentiable or not run.own or run.scheme.implicit or run.held or run.touched is not None or sought:
+            return None
+        code.begin(plan, {}, criteria)
+        if not run.native._plain or solution.metadata["status"] != "finished" or len(solution.t) > MOST_STEPS:
+            return None
+        start = plan.start()
+        span = span_of(system.model.name, start.t, given["t"])
+        options = {n: x for n, x in given.items() if n not in (*PLACES, "dense", "times", "outputs", "progress")}
+        settings, rest = settings_of(system, span, given.get("method"), {**options, "dense": False})
+        inner = system.run(start, span, Inputs(system, None), settings, rest)
+        if type(inner) is not ProjectedRun or settings.method != run.method:
+            return None
+        inner.native = run.native
+        drive = inner.march(start.x, span, ready)
+        return cls(plan, criteria, code, drive, span) if hasattr(drive, "session") else None
+
+    # -- records --------------------------------------------------------------------------------------------------
+
+    def _order(self) -> None:
+        """Instants of all values, in the order in which a walk meets them."""
+        from .primitives import locate
+
+        self._start = self.plan.start()
+        self._base = self.system.reference.parameter_vector
+        locate(self.code.primitives, self)
+        items = self.code.primitives.items
+        times = [np.asarray(i.times, dtype=float) for i in items]
+        item = np.repeat(np.arange(len(items)), [len(x) for x in times])
+        number, wanted = (np.concatenate([np.zeros(0), *x]) for x in ([np.arange(len(t)) for t in times], times))
+        order = np.lexsort((number, item, wanted))
+        item, number, self._wanted = item[order], number[order].astype(int), np.ascontiguousarray(wanted[order])
+        #: Each criterion with the places of its values among all, and their numbers.
+        self._readings = [(one, np.flatnonzero(item == i), number[item == i]) for i, one in enumerate(items)]
+
+    def _record(self) -> Rows:
+        session, code = self._drive.session, self.code
+        session._allocate_rows(MOST_STEPS)
+        session.progress.steps_left = 1 << 40
+        run = code.run
+        p = np.zeros(max(1, len(code.expressions.parameter_values())))
+        addresses, args = [], []
+        for f, constants in (*run.native._copies, *((f.value, f.value.constants) for f in code.readings if f is not None)):
+            if f.signature.parameters:
+                work = np.zeros(max(1, f.signature.workspace))
+                addresses.append(f.prepare_address)
+                args.append(np.array([address(p), address(constants), address(work)], np.int64))
+                self._keep += [constants, work, f]
+        self._attach()
+        self._keep += [p, *args]
+        none = np.zeros((1, 1))
+        return Rows(
+            march=march.address, walk=forwards.address, frame=session.address, changing=session._changing, prepared=session._changing.copy(), x=session.x, p=p,
+            prepare=np.array(addresses, np.int64), prepare_args=np.array([address(a) for a in args], np.int64), row_t=session.row_t, path=code.walks.path,
+            parameters=none, starts=none, wanted=self._wanted, status=np.zeros(1, np.int64), totals=none, values=none,
+        )  # fmt: skip
+
+    # -- rows -----------------------------------------------------------------------------------------------------
+
+    def evaluate(self, designs: Sequence[Mapping[str, float]]) -> list[dict[str, float] | None]:
+        """Criteria at designs of the same variables; None where one must be looked at alone."""
+        names = list(designs[0])
+        table, well = self.table(names, np.array([[d[n] for n in names] for d in designs], dtype=float))
+        return [dict(zip(self.criteria, row, strict=True)) if ok else None for row, ok in zip(table.tolist(), well.tolist(), strict=True)]
+
+    def table(self, names: Sequence[str], given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Criteria (designs × criteria) at values of variables (designs × variables), and which designs need not be looked at alone."""
+        totals, values, status = self._run(*self._rows(names, given))
+        T, end, nothing = self.span[1] - self.span[0], self.span[1], np.zeros(0)
+        found = np.zeros((len(given), len(self._readings)))
+        for column, (item, mine, number) in enumerate(self._readings):
+            if item.integrand >= 0:
+                found[:, column] = [item.of(total, nothing, T, end) for total in totals[:, item.integrand].tolist()]
+            else:
+                y = np.zeros((len(given), len(number)))
+                y[:, number] = values[:, mine, item.value]
+                found[:, column] = y[:, 0] if item.criterion.kind in ("final", "at") else [item.of(0.0, row, T, end) for row in y]
+        return found, np.isfinite(given).all(axis=1) & (status == FINISHED) & np.isfinite(found).all(axis=1)
+
+    def _rows(self, names: Sequence[str], given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Parameters and starts of designs; what is not finite is left as it was."""
+        p = np.tile(self.code.expressions.parameter_values(self._base), (len(given), 1))
+        x = np.tile(self._start.x, (len(given), 1))
+        for name, column in zip(names, given.T, strict=True):
+            kind, own = self.plan.variable(name)
+            target, place = (p, self._places[own]) if kind == "parameter" else (x, self._starts[own])
+            target[:, place] = np.where(np.isfinite(column), column, target[:, place])
+        return p, x
+
+    def _run(self, parameters: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        r, leg, n = self.record, self.code.walks.path.leg, len(parameters)
+        count = max(1, leg.values.count)
+        totals, values = np.zeros((n, max(1, leg.integrands.count))), np.zeros((n, max(1, len(self._wanted) * count)))
+        status = np.zeros(n, np.int64)
+        r.parameters, r.starts, r.totals, r.values, r.status = parameters, starts, totals, values, status
+        self._attach()
+        for first in range(0, n, AT_ONCE):
+            r.first, r.last = first, min(n, first + AT_ONCE)
+            run_rows.call(r.address)
+        self._give_back()
+        return totals, values.reshape(n, -1, count) if len(self._wanted) else values.reshape(n, -1, 1), status
+
+    def _attach(self) -> None:
+        """Lays the walk anew: single runs of this thread use it between batches."""
+        walks, session = self.code.walks, self._drive.session
+        t = np.linspace(*self.span, 3)
+        pieces = [Piece(0, 2)]
+        points = placed(t, pieces, [np.asarray(i.times, dtype=float) for i in self.code.primitives.items])
+        points.t[:] = self._wanted
+        walks.lay(pieces, points, t, self.code.symbols)
+        walks.put(walks.path, session.row_t, session.row_x)
+        walks.begin(walks.path)
+
+    def _give_back(self) -> None:
+        """Lets single runs find their own constants again."""
+        self.code._at = None
+        native = self.code.run.native
+        native._made_for = None
+
+
+def _is_plain(system: Any) -> bool:
+    """Whether nothing acts in runs of a system but its equations."""
+    m = system.model
+    acting = m.events or m.switches or m.contacts or m.callbacks or m.memories or m.unknowns or m.rigid_stops or m.dry_friction or m.ropes
+    if acting or system.equations_of_motion.rows or system.configuration.quaternions or any(b.bends for b in m.bodies.values()):
+        return False
+    return not Limits(system).joints
+
+
+__all__ = ["Many"]
