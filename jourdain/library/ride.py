@@ -6,6 +6,7 @@ from typing import Any
 
 from ..model.joints import Joint
 from ..model.model import Model
+from ..model.shapes import box, cylinder
 from ..symbolic.expr import Expr
 from ..symbolic.functions import sin, where
 
@@ -35,6 +36,9 @@ def quarter_car(
     H, L = m.parameters("m", height=height, length=length)
     v, t0 = m.parameter("speed", speed, "m/s"), m.parameter("start", start, "s")
     hub, chassis = m.body("wheel", mass=mu), m.body("body", mass=ms)
+    # drawn apart: both displacements are counted from rest, where the bodies' frames are in one place
+    hub.shapes.append(cylinder(0.3, 0.2, axis="y", colour="#2b2f36"))
+    chassis.shapes.append(box(1.0, 0.6, 0.25).at(0, 0, 0.75))
     zu = m.prismatic("wheel", m.ground, hub, axis="z")
     travel = m.prismatic("suspension", hub, chassis, axis="z")
     m.joint_spring(travel, k, damping=c)

@@ -41,17 +41,18 @@ def test_a_jump_that_is_not_a_number_is_named_with_its_time(formulation: str) ->
     assert 0.3 < told.value.solution.t[-1] < 0.4
 
 
+@pytest.mark.parametrize("offset", [0.3, 0.0])  # with 0 some crossings of every step are seen
 @pytest.mark.parametrize("method", ["dopri5", "radau"])
-def test_a_guard_faster_than_the_steps_is_told(method: str) -> None:
+def test_a_guard_faster_than_the_steps_is_told(method: str, offset: float) -> None:
     m, hinge = swinging()
-    m.event("tick", jd.sin(1e4 * m.time) - 0.3)
+    m.event("tick", jd.sin(1e4 * m.time) - offset)
     s = m.compile()
     with pytest.warns(
         RuntimeWarning, match="event 'tick' was passed over: its guard changes its sign there and back within the step .*max_step="
     ):
         assert s.simulate({"h.angle": 1.0}, 0.5, method=method).metadata["status"] == "doubtful"
     seen = s.simulate({"h.angle": 1.0}, 0.01, method=method, max_step=5e-5)
-    assert seen.metadata["status"] == "finished" and seen.statistics["events"] == 32  # 0.01 s hold 15.9 periods
+    assert seen.metadata["status"] == "finished" and seen.statistics["events"] == (32 if offset else 31)  # 0.01 s hold 15.9 periods
 
 
 @pytest.mark.parametrize("where", ["signal", "force", "link"])

@@ -13,6 +13,9 @@ from ...symbolic.expr import Expr
 from ...symbolic.functions import where
 from .device import Device, least, most, play, positive, with_work
 
+#: Between faces that touch (m).
+APART = 1e-9
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Numbers(Device):
@@ -117,11 +120,15 @@ class ContactDevice(_Numbers):
     units: ClassVar[dict[str, str]] = {"stiffness": "", "restitution": "1"}
 
     def act(self, m: Model, name: str, crush: Any, rate: Any) -> Expr:
-        """f = K δⁿ (1 + ¾ (1 − e²) δ̇/δ̇₋) for δ > 0, never pulling; δ̇₋ is a memory of the speed at which the contact began."""
+        """f = K δⁿ (1 + ¾ (1 − e²) δ̇/δ̇₋) for δ > 0, never pulling; δ̇₋ is a memory of the speed at which the contact began.
+
+        Faces that touch where a run begins are a nanometre apart: so the event of their meeting tells that speed there, too, and not the end of a first step.
+        """
         began = m.memory(f"{name}.approach", 0.0, unit="m/s")
-        m.update(began, where(crush <= 0.0, most(rate, 0.0), where(began > 0.0, began, most(rate, 0.0))))
-        m.event(f"{name}.touches", crush)
-        depth = most(crush, 0.0)
+        delta = crush - APART
+        m.update(began, where(delta <= 0.1 * APART, most(rate, 0.0), where(began > 0.0, began, most(rate, 0.0))))
+        m.event(f"{name}.touches", delta)
+        depth = most(delta, 0.0)
         speed = where(began > 0.0, began, most(rate, 1e-9))
         force: Expr = most(depth**self.exponent * self.stiffness * (1.0 + 0.75 * (1.0 - self.restitution**2) * rate / speed), 0.0)
         with_work(m, name, crush, rate, force)

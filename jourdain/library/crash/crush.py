@@ -180,7 +180,8 @@ class CrushDevice(StepCurve):
         """Levels, ends, stiffness, traction and bottoming as parameters ``name.level1`` …"""
 
         def one(word: str, x: Any, unit: str) -> Expr:
-            return m.parameter(f"{name}.{word}", x, unit, (0.0, None))
+            # energies of unloading divide by slopes
+            return m.parameter(f"{name}.{word}", x, unit, (1e-3 * x if word.startswith("stiffness") else 0.0, None))
 
         def row(word: str, values: Sequence[Any], unit: str) -> tuple[Expr, ...]:
             return tuple(one(f"{word}{i}", x, unit) for i, x in enumerate(values, 1))
@@ -326,7 +327,7 @@ def in_series(first: StepCurve, second: StepCurve, name: str | None = None) -> S
         second=second,
         merged=merged,
         traction=held,
-        stretch=first.stretch or second.stretch,
+        stretch=(first.stretch or second.stretch) and held > 0.0,
         name=name or f"{first.name} + {second.name}",
     )
 

@@ -15,6 +15,9 @@ from ...model.values import number
 from ...symbolic.expr import Expr
 from ...symbolic.functions import maximum, minimum, where
 
+#: Part of Cowper and Symonds' v₀ below which their power is a line.
+SLOW = 1e-4
+
 
 class Device:
     """A device that is crushed: force f (N, positive when it pushes) from crush d (m, positive when it is short) and its rate.
@@ -103,14 +106,17 @@ def row_of(given: Any) -> list[Any]:
 
 
 def factor_of(given: Any, what: str) -> Callable[[Any], Any] | None:
-    """How much larger a force is at a rate of crush v ≥ 0: 1 + c v, Cowper and Symonds' 1 + (v/v₀)^(1/p) for (v₀, p), or a function."""
+    """How much larger a force is at a rate of crush v ≥ 0: 1 + c v, Cowper and Symonds' 1 + (v/v₀)^(1/p) for (v₀, p), or a function.
+
+    Below a 10⁻⁴ of v₀ that power, infinitely steep at rest, gives way to a line: a device that comes to rest under load would turn without end.
+    """
     if given is None or callable(given):
         return given
     if isinstance(given, (tuple, list)):
         if len(given) != 2:
             raise InputError(f"{what}: rate = {given!r}; give c, or (v0, p) for Cowper and Symonds' 1 + (v/v0)^(1/p)")
         v0, p = positive(given[0], f"{what}: rate v0", "m/s"), positive(given[1], f"{what}: rate p", "1")
-        return lambda v: 1.0 + (most(v, 0.0) / v0) ** (1.0 / p)
+        return lambda v: 1.0 + most(v / v0, SLOW) ** (1.0 / p) * least(most(v, 0.0) / (SLOW * v0), 1.0)
     c = positive(given, f"{what}: rate", "s/m", zero=True)
     return lambda v: 1.0 + c * most(v, 0.0)
 

@@ -24,8 +24,8 @@ def head_on(first: Train, second: Train, speed: Any, gravity: Any = GRAVITY, gap
     """
     one, other = _speeds(speed)
     line = Line(f"head-on of {first.name} and {second.name}", gravity)
-    a = line.train(first, one, "a.", nose=-0.5, shared=first is second)
-    b = line.train(second, -other, "b.", nose=0.5, towards=-1, shared=first is second)
+    a = line.train(first, one, "a.", shared=first is second)
+    b = line.train(second, -other, "b.", towards=-1, shared=first is second)
     fronts = [t.front for t in (first, second) if t.front is not None]
     device: Device = BARE
     if len(fronts) == 2:
@@ -46,7 +46,7 @@ def buffer_stop(
 ) -> Model:
     """A train at the end of the line: a rigid one, or a device in series with the train's front."""
     line = Line(name or f"{train.name} at the end of the line", gravity)
-    nose = line.train(train, _speed(speed), nose=-0.5)
+    nose = line.train(train, _speed(speed))
     line.device("front", line.declare(_met(train.front, stop, "buffer_stop"), "front"), nose, None, _gap(gap))
     return line.finished()
 
@@ -57,9 +57,11 @@ def truck(
 ) -> Model:  # fmt: skip
     """A train that meets a truck on a crossing: a free mass, perhaps with a device of its own and with tyres that rub (``brake``: friction)."""
     line = Line(f"{train.name} and a truck", gravity)
-    nose = line.train(train, _speed(speed), nose=-0.5)
+    nose = line.train(train, _speed(speed))
     rubs = None if brake is None else Brake(positive(brake, "truck: brake", "1"))
-    load = line.mass("truck", positive(mass, "truck: mass", "kg"), number(truck_speed, "truck: speed", "m/s"), 3.5, 6.0, rubs, "#b5651d")
+    load = line.mass(
+        "truck", positive(mass, "truck: mass", "kg"), number(truck_speed, "truck: speed", "m/s"), 3.0, (-3.0, 3.0), rubs, "#b5651d"
+    )
     line.device("front", line.declare(_met(train.front, front, "truck"), "front"), nose, load, _gap(gap))
     return line.finished()
 
@@ -70,8 +72,8 @@ def wagon_into_wagons(moving: Train, standing: Train, speed: Any, gravity: Any =
     The front device of ``moving`` is between the two; the couplers of ``standing`` are under test.  Both trains are given from the rear to the front.
     """
     line = Line(f"{moving.name} into {standing.name}", gravity)
-    a = line.train(moving, _speed(speed), "a.", nose=-0.5)
-    line.train(standing, 0.0, "b.", nose=0.5 + standing.length * len(standing))
+    a = line.train(moving, _speed(speed), "a.")
+    line.train(standing, 0.0, "b.", nose=standing.length * len(standing))
     rear = line.model.joints["b.car1" if len(standing.cars[0]) == 1 else "b.car1.part1"]
     line.device("front", line.declare(moving.front or BARE, "front"), a, rear, _gap(gap))
     return line.finished()

@@ -20,6 +20,8 @@ from .device import Device, positive, row_of
 #: Speed below which a braked car is held by its brakes (m/s).
 HELD = 1e-6
 LENGTH, HEIGHT, WIDTH = 20.0, 2.8, 2.6
+#: In pictures: how much longer than the device is the zone left for it, and the least and largest part of a car at one of its ends; thickness of a wall (m).
+BEYOND, LEAST, LARGEST, WALL = 1.3, 0.03, 0.25, 0.6
 
 
 @dataclass(frozen=True)
@@ -126,20 +128,23 @@ class Line:
         self.push: dict[str, Any] = {}
         self.braked: list[tuple[str, Joint, Expr, Brake]] = []
         self._declared: list[tuple[Device, Device]] = []
+        self._place: dict[str, float] = {}
         self._span: dict[str, tuple[float, float]] = {}
 
     def mass(
-        self, name: str, mass: float, speed: float, place: float = 0.0, length: float = 2.0, brake: Brake | None = None, colour: str = ""
-    ) -> Joint:
-        """A mass that moves along the track, its displacement counted from where it begins."""
+        self, name: str, mass: float, speed: float, place: float = 0.0, span: tuple[float, float] = (-1.0, 1.0), brake: Brake | None = None,
+        colour: str = "",
+    ) -> Joint:  # fmt: skip
+        """A mass that moves along the track, its displacement counted from where it begins, and drawn over a span about its place."""
         m = self.model
         kg = m.parameter(f"{name}.mass", mass, "kg", (0.0, None))
         body = m.body(name, mass=kg, colour=colour or None)
-        body.shapes.append(box(length, WIDTH, HEIGHT).at(0.0, 0.0, 0.5 * HEIGHT + 0.9))
+        low, high = span
+        body.shapes.append(box(high - low, WIDTH, HEIGHT).at(0.5 * (low + high), 0.0, 0.5 * HEIGHT + 0.9))
         joint = m.prismatic(name, m.ground.at(place, 0.0, 0.0), body, axis="x")
         m.initial[f"{name}.displacement_rate"] = speed
         self.push[name] = 0.0
-        self._span[name] = place - 0.5 * length, place + 0.5 * length
+        self._place[name], self._span[name] = place, (place + low, place + high)
         if brake is not None:
             if m.gravity[2].is_number:
                 raise InputError(f"brakes of '{name}' have no normal force: gravity is zero; give gravity= in m/s²")
@@ -165,11 +170,14 @@ class Line:
 
     def _draw(self, rear: Joint, front: Joint | None) -> None:
         """The zone that is crushed, fastened to the mass behind it: the one ahead moves over it."""
-        low, begins = self._span[rear.name]
-        ends = 0.5 if front is None else self._span[front.name][0]
+        begins = self._span[rear.name][1]
+        ends = 0.0 if front is None else self._span[front.name][0]
         if ends > begins:
             zone = box(ends - begins, 0.6 * WIDTH, 0.5 * HEIGHT, colour="#e4572e")
-            rear.child.body.shapes.append(zone.at(0.5 * (begins - low + ends - begins), 0.0, 0.35 * HEIGHT + 0.9))
+            rear.child.body.shapes.append(zone.at(0.5 * (begins + ends) - self._place[rear.name], 0.0, 0.35 * HEIGHT + 0.9))
+        if front is None:
+            wall = box(WALL, 1.5 * WIDTH, 1.3 * HEIGHT, colour="#8a8f96")
+            self.model.ground.shapes.append(wall.at(0.5 * WALL, 0.0, 0.65 * HEIGHT))
 
     def train(self, train: Train, speed: float, prefix: str = "", nose: float = 0.0, towards: int = 1, shared: bool = False) -> Joint:
         """A train with its nose at a place, ahead (+1) or the other way round (−1); the mass at its front.
@@ -184,14 +192,18 @@ class Line:
             n = len(train.cars[i])
             name = f"{prefix}car{i + 1}" + (f".part{j + 1}" if n > 1 else "")
             room = train.length / n
-            joints.append((self.mass(name, kg, speed, place - towards * 0.5 * room, 0.94 * room, train.brakes[i]), i))
+            behind = train.inside if j > 0 else train.couplers[i - 1] if i > 0 else None
+            ahead = train.inside if j + 1 < n else train.couplers[i] if i + 1 < len(train) else train.front
+            ends = (-0.5 * room + _recess(behind, 0.5, room), 0.5 * room - _recess(ahead, 0.5 if place != nose else 1.0, room))
+            span = ends if towards > 0 else (-ends[1], -ends[0])
+            joints.append((self.mass(name, kg, speed, place - towards * 0.5 * room, span, train.brakes[i]), i))
             place -= towards * room
         for k in range(count - 1):
-            (ahead, i), (behind, j) = joints[k], joints[k + 1]
-            rear, front = (behind, ahead) if towards > 0 else (ahead, behind)
+            (leading, i), (following, j) = joints[k], joints[k + 1]
+            rear, front = (following, leading) if towards > 0 else (leading, following)
             if i == j:
                 assert train.inside is not None
-                self.device(f"{behind.name}.inside", self.declare(train.inside, f"{role}inside"), rear, front)
+                self.device(f"{following.name}.inside", self.declare(train.inside, f"{role}inside"), rear, front)
             else:
                 one = all(c is train.couplers[0] for c in train.couplers)
                 device = self.declare(train.couplers[j], f"{role}coupler" + ("" if one else str(j + 1)))
@@ -225,6 +237,12 @@ def occupant(m: Model, car: Body | str, name: str = "occupant", gap: Any = 0.75,
     behind = 1e5 * positive_part(-slide.position) * positive_part(1.0 - slide.velocity)
     m.force(slide, behind - ahead, name=f"{name}.seats")
     return slide
+
+
+def _recess(device: Device | None, share: float, room: float) -> float:
+    """How far from the end of its room a mass is drawn, so that its share of a device finds a place there (m)."""
+    wanted = BEYOND * share * float(getattr(device, "length", 0.0))
+    return min(max(wanted, LEAST * room), LARGEST * room)
 
 
 def _all_masses(train: Train) -> Iterator[tuple[int, int, float]]:

@@ -169,7 +169,7 @@ class Variator:
         return steady_state(self, self._path(self.ratio if ratio is None else ratio), b, np.concatenate(rows), quiet >= QUIET)
 
     def simulate(
-        self, t: float, ratio: float | None = None, *, state: SteadyState, over: float | None = None, gain: float = 3e5,
+        self, t: float, ratio: float | None = None, *, state: SteadyState | None = None, over: float | None = None, gain: float = 3e5,
         driving: str | None = None, driven: str | None = None, torque_ratio: float | None = None,
     ) -> Solution:  # fmt: skip
         """A manoeuvre from a steady state on: the driving thrust is controlled (PI) so that the speed ratio goes to `ratio` in a time `over`.

@@ -320,6 +320,17 @@ def test_t11_deepest_point(formulation: str, method: str | None) -> None:
     assert sol["slide.displacement"].max() == pytest.approx(2.91064e-3, rel=1e-5)
 
 
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "radau", "adams"])
+def test_t11_faces_that_touch_where_the_run_begins(method: str) -> None:
+    """The speed of approach is that of the start, however long the first step is: with the speed at its end restitution was wrong by 1e-3."""
+    sol = (
+        striker(lib.contact_device(1e8, 1.5, 0.7), 10.0)
+        .compile()
+        .simulate({"slide.displacement_rate": 2.0}, 0.05, method, rtol=1e-9, atol=1e-11)
+    )
+    assert -sol["slide.displacement_rate"][-1] / 2.0 == pytest.approx(0.79597, abs=1e-5)
+
+
 def test_t11_flat_faces() -> None:
     table = {1.0: 0.95, 1.5: 0.94, 2.0: 0.92, 3.0: 0.88, 5.0: 0.82, 10.0: 0.71}
     for ratio, m in table.items():

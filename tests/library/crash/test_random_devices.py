@@ -92,3 +92,25 @@ def test_numbers_that_cannot_be_are_refused_in_one_sentence(make: Any, wrong: An
     with pytest.raises((InputError, jd.ModelError)) as error:
         make(wrong)
     assert "\n" not in str(error.value) and len(str(error.value)) < 300
+
+
+def test_a_device_whose_force_grows_with_the_rate_comes_to_rest_under_load() -> None:
+    """Cowper and Symonds' power is infinitely steep at rest: a mass pushed onto a plateau by less than its force stays there, and does not turn without end."""
+    device = lib.crush_device([2e5, 4e5], [0.3, 0.6], 2e7, rate=(40.0, 5.0), name="tube")
+    m = jd.Model("pushed")
+    x = m.prismatic("x", m.ground, m.body("block", mass=1e4, inertia=(1.0, 1.0, 1.0)), axis="x")
+    m.force(x, 2.05e5 - device.act(m, "tube", x.position, x.velocity))
+    m.initial["x.displacement_rate"] = 1.0
+    sol = m.compile().simulate(t=2.0)
+    assert sol["tube.force"][-1] == pytest.approx(2.05e5, rel=1e-3) and 0.0 < sol["x.displacement_rate"][-1] < 1e-3
+    assert np.abs(sol["energy.error"]).max() < 1e-5 * sol["energy.kinetic"][0] + 1e-3
+
+
+@pytest.mark.parametrize("method", ["dopri5", "radau", "rosenbrock", "adams", "rk4"])
+def test_couplers_that_stretch_rest_at_the_start_of_a_long_train(method: str) -> None:
+    """Cars far from the front do not move at first: what rounding makes of their rates is no turn of a device."""
+    coupler = lib.crush_device([6e5, 1.2e6], [0.2, 0.5], 3e7, traction=3e5, stretch=True)
+    train = lib.train([40e3, 12e3, 30e3, 22e3, 45e3], couplers=coupler, front=coupler)
+    own = {"step": 1e-4} if method == "rk4" else {"rtol": 1e-7}
+    sol = lib.buffer_stop(train, 9.0, stop=lib.crush_device(1e6, 0.5, 1e8)).compile().simulate(t=0.4, method=method, **own)
+    assert np.abs(sol["energy.error"]).max() < (1e-3 if method == "rk4" else 1e-5) * sol["energy.kinetic"][0]
