@@ -148,8 +148,10 @@ def __getattr__(name: str) -> object:
         return _import_module(f".{_MODULES[name]}", __name__)
     if name in _LATER:
         return _told_name(_import_module(f".{_LATER[name]}", __name__), name)
+    longer = [n for n in __all__ if n.startswith(f"{name}_")]  # jd.load
+    told = f"; did you mean {' or '.join(longer)}?" if longer else ""
     # With the module itself Python's traceback proposes a near name.
-    raise AttributeError(f"module 'jourdain' has no attribute '{name}'", name=name, obj=_import_module(__name__))
+    raise AttributeError(f"module 'jourdain' has no attribute '{name}'{told}", name=name, obj=_import_module(__name__))
 
 
 def __dir__() -> list[str]:

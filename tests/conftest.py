@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator
@@ -28,6 +29,9 @@ ALIASES = {
 }
 
 
+# Hundreds of tests start an interpreter of their own: none of them should translate the package's sources again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # Set before numpy or jourdain are imported, and inherited by the processes that tests start.
 os.environ.setdefault("JOURDAIN_CACHE", str(CACHE / "native"))
 os.environ.setdefault("MPLCONFIGDIR", str(CACHE / "matplotlib"))
@@ -52,6 +56,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("browser"):
                 item.add_marker(pytest.mark.timeout(1800))
+
+
+#: Folders whose tests evaluate large functions of many models a few times each: most of their time is compilation, which may be quick.
+#: All others run the code that users run.
+QUICK = tuple(ROOT / "tests" / folder for folder in ("elements", "formalisms", "structures"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before any fixture of a test: whether its models are compiled quickly."""
+    os.environ["JOURDAIN_QUICK"] = "1" if any(folder in item.path.parents for folder in QUICK) else "0"
 
 
 @pytest.fixture

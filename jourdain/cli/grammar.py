@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+import sys
 from typing import Any
 
 from .crash import add_parser as add_crash_parser
@@ -19,12 +21,31 @@ PRINCIPLES = ("newton-euler", "virtual-work", "lagrange", "gauss", "jourdain", "
 FORMULATIONS = ("recursive", "semi-recursive", "cartesian", "natural", "directors")
 LANGUAGES = ("c", "python", "matlab", "julia", "fortran", "rust", "jax", "latex")
 
+#: A negative number with a unit or an exponent; plain ones argparse takes for values by itself.
+_NEGATIVE_QUANTITY = re.compile(r"-(?!\d+$|\d*\.\d+$)\.?\d")
+
+
+def _as_given(value: Any) -> Any:
+    return value[1:] if isinstance(value, str) and _NEGATIVE_QUANTITY.match(value[1:]) and value[0] == " " else value
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that takes a negative quantity, such as -5rpm or -0.5e3N, for a value, as argparse takes a negative number; verbs have it, too."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse's own, to which a word that begins with a space is no option."""
+        given = sys.argv[1:] if args is None else args
+        read, rest = super().parse_known_args([f" {a}" if _NEGATIVE_QUANTITY.match(a) else a for a in given], namespace)
+        for name, value in vars(read).items():
+            setattr(read, name, [_as_given(v) for v in value] if isinstance(value, list) else _as_given(value))
+        return read, [_as_given(a) for a in rest]
+
 
 def build_parser() -> argparse.ArgumentParser:
     """The grammar of the command."""
     from .. import __version__
 
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="jourdain", description="Multibody dynamics: equations, source code and motion of a model.",
         epilog="MODEL is a .toml model file, a .urdf, .xml (MJCF) or .mbs file, or your own Python as file.py:name or package.module:name, "
         "where name is a Model or a function that returns one.",

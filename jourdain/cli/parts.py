@@ -34,7 +34,7 @@ def load(options: argparse.Namespace, said: bool = True) -> Model:
 def motion(options: argparse.Namespace) -> Any:
     """The solution that the options of a start and a method describe."""
     from ..io.model_files.analyses import starting
-    from ..results.interrupted import brief
+    from ..results.interrupted import what_is_kept
     from ..systems.formulations import formulate
     from ..systems.run import SimulationInterrupted
 
@@ -47,7 +47,7 @@ def motion(options: argparse.Namespace) -> Any:
     except SimulationInterrupted as error:
         if not len(error.solution):
             raise
-        kept, said = brief(error.solution)
+        kept, said = what_is_kept(error.solution)
         print(f"jourdain: {str(error).partition(';')[0]}; {said}", file=sys.stderr)
         options.interrupted = True
         return kept

@@ -164,6 +164,8 @@ def run(options: argparse.Namespace) -> None:
     print(done["run"] if options.time else done)
     for path in done.save(options.output):
         print(path)
+    if options.interrupted:
+        print(f"plot and page of what was interrupted: jourdain plot {options.output} CHANNEL, jourdain view {options.output}")
 
 
 def optimise_named(model: Model, names: Sequence[str], options: argparse.Namespace) -> None:

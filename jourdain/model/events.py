@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ModelError
+from ..errors import ModelError, nearest
 from ..symbolic.expr import Expr
 from .joints import Coordinate
 from .switches import Holding, several
@@ -55,12 +55,13 @@ class EventMethods:
         def engaged(self, held: Holding) -> Expr: ...
 
     def event(
-        self, name: str, guard: Any, direction: int = 0, terminal: bool = False, jump: Mapping[Expr, Any] | None = None,
+        self, name: str, guard: Any, direction: int = 0, terminal: bool = False, jump: Mapping[Expr, Any] | Mapping[str, Any] | None = None,
         release: Holding | Sequence[Holding] | None = None, engage: Holding | Sequence[Holding] | None = None,
     ) -> ModelEvent:  # fmt: skip
         """Something that happens when ``guard`` crosses zero (rising: +1, falling: −1, both: 0).
 
-        ``terminal`` ends the simulation; ``jump={joint.velocity: -0.8 * joint.velocity}`` changes the state there.
+        ``terminal`` ends the simulation; ``jump={joint.velocity: -0.8 * joint.velocity}`` changes the state there; what changes may be named
+        by its channel, ``"hinge.angle_rate"``.
         ``release`` and ``engage`` name joints and constraints that let go, or hold from then on: velocities change there as by an impact
         without rebound, and the run goes on.
         """
@@ -71,13 +72,12 @@ class EventMethods:
         g = value(guard, f"event '{name}'")
         if g.is_number:
             raise ModelError(f"event '{name}': the guard {float(g):g} is constant and never crosses zero")
-        known = {s.id for c in self.coordinates for s in (*c.q, *c.v)}
-        known |= {s.symbol.id for s in self.states.values()} | {m.symbol.id for m in self.memories.values()}
         new: dict[Expr, Expr] = {}
         for target, e in (jump or {}).items():
-            if not isinstance(target, Expr) or target.id not in known:
-                raise ModelError(f"event '{name}': {target!r} is not a position, velocity, user state or memory of the model '{self.name}'")
-            new[target] = value(e, f"event '{name}': jump")
+            changed = self._changed(target, name)
+            if changed in new:
+                raise ModelError(f"event '{name}': jump= gives '{changed}' two new values")
+            new[changed] = value(e, f"event '{name}': jump")
         switches: dict[str, bool] = {}
         for held, holds in [*((x, False) for x in several(release)), *((x, True) for x in several(engage))]:
             new[self.engaged(held)] = value(float(holds), name)
@@ -86,3 +86,17 @@ class EventMethods:
             switches[held.name] = holds
         self.events[name] = ModelEvent(name, g, direction, bool(terminal), new, switches)
         return self.events[name]
+
+    def _changed(self, target: Expr | str, event: str) -> Expr:
+        """What an event may give a new value: a position, velocity, user state or memory, itself or by the name of its channel."""
+        held = [*(s.symbol for s in self.states.values()), *(m.symbol for m in self.memories.values())]
+        known = {s.name: s for s in [*(s for c in self.coordinates for s in (*c.q, *c.v)), *held]}
+        if isinstance(target, str):
+            if target in known:
+                return known[target]
+            near = nearest(target, known)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(list(known)[:12]) or 'none'}"
+            raise ModelError(f"event '{event}': '{target}' is not a position, velocity, user state or memory; {hint}")
+        if not isinstance(target, Expr) or target.id not in {s.id for s in known.values()}:
+            raise ModelError(f"event '{event}': {target!r} is not a position, velocity, user state or memory of the model '{self.name}'")
+        return target

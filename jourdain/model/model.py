@@ -446,7 +446,9 @@ class Model(
 
     def _joint(self, given: Joint, what: str) -> Joint:
         if not isinstance(given, Joint):
-            raise ModelError(f"{what}: {given!r} is not a joint; give the object that m.revolute(...) and the like return")
+            place = isinstance(given, (Body, Frame)) and what == "force"
+            more = "; a force at a point is m.load(name, frame, force=(x, y, z))" if place else ""
+            raise ModelError(f"{what}: {given!r} is not a joint; give the object that m.revolute(...) and the like return{more}")
         if self.joints.get(given.name) is not given:
             other = ", which has another joint of that name" if given.name in self.joints else ""
             raise ModelError(f"{what}: joint '{given.name}' does not belong to the model '{self.name}'{other}")

@@ -143,6 +143,21 @@ class Parameters:
             vector[index[name]] = number(value, f"parameter '{name}'", item.unit or None)
         return vector
 
+    def outside(self, changes: Mapping[str, Any], values: np.ndarray) -> list[str]:
+        """What is said of changes that leave their bounds by more than the steps of difference quotients do."""
+        found = []
+        bounded = {n for n in changes if self[n].bounds != (None, None)}
+        for (name, p), x in zip(self._items.items(), values.tolist(), strict=True) if bounded else ():
+            if name not in bounded:
+                continue
+            low, high = p.bounds
+            allowed = 1e-4 * max(abs(b) for b in (p.value, low or 0.0, high or 0.0))
+            if (low is not None and x < low - allowed) or (high is not None and x > high + allowed):
+                ends = f"({'any' if low is None else f'{low:g}'}, {'any' if high is None else f'{high:g}'})"
+                unit = f" {p.unit}" if p.unit else ""
+                found.append(f"parameter '{name}' = {x:g}{unit} is outside its bounds {ends}{unit}; results may mean nothing")
+        return found
+
     def evaluate(self, expressions: Any, changes: Mapping[str, Any] | None = None) -> Any:
         """Numbers of expressions of parameters."""
         known = dict(zip(self.symbols, self.values(changes), strict=True))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -15,6 +14,7 @@ from ..symbolic.expr import ONE, Expr, as_expr, div
 from ..symbolic.functions import sqrt
 from ..symbolic.vectors import AXES, IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
 from ..told import of_the_call
+from .colours import colour_code
 
 #: Units of the parameters that were declared with one, by their symbols.
 declared_units: WeakKeyDictionary[Expr, str] = WeakKeyDictionary()
@@ -175,9 +175,7 @@ def colour_of(given: str | None, other: str | None, what: str) -> str | None:
     if given is not None and other is not None:
         raise ModelError(f"{what}: colour={given!r} and color={other!r} are given; leave one out")
     found = other if given is None else given
-    if found is not None and not (isinstance(found, str) and re.fullmatch(r"#[0-9a-fA-F]{6}", found)):
-        raise ModelError(f"{what}: colour {found!r} is not of the form '#rrggbb', e.g. '#3366cc'")
-    return found
+    return None if found is None else colour_code(found, what)
 
 
 def number(given: Any, what: str, expects: str | None = None) -> float:

@@ -100,7 +100,8 @@ def plot_fields(
                 values = np.atleast_2d(fields[name])
                 for row, line in enumerate(values):
                     style = line_style(number) | ({"alpha": 0.4 + 0.6 * row / len(values), "linewidth": 0.9} if len(values) > 1 else {})
-                    axes.plot(_stretched(fields, first) * 1e3, line, label=label if row == 0 else None, **style)
+                    seen = _without_turns(line) if fields.channel(name).unit == "rad" else line
+                    axes.plot(_stretched(fields, first) * 1e3, seen, label=label if row == 0 else None, **style)
             unit = first.channel(name).unit
             axes.set_ylabel(f"{name} [{unit}]" if unit not in ("", "1") else name)
             for _, a, _ in first.sections[1:]:
@@ -122,6 +123,13 @@ def plot_fields(
         if title:
             figure.suptitle(title, fontsize=11, fontweight="bold", x=0.01, ha="left")
         return finish(figure, file, show)
+
+
+def _without_turns(angle: Array) -> Array:
+    """An angle with a gap where it begins anew, a turn away: no line leads there."""
+    seen = np.array(angle)
+    seen[1:][np.abs(np.diff(angle)) > np.pi] = np.nan
+    return seen
 
 
 def _stretched(fields: PathFields, first: PathFields) -> Array:

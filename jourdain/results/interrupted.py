@@ -15,7 +15,7 @@ SHORT = 5_000
 MOST_NUMBERS = 4_000_000
 
 
-def brief(sol: Solution, most: int = MOST_NUMBERS) -> tuple[Solution, str]:
+def what_is_kept(sol: Solution, most: int = MOST_NUMBERS) -> tuple[Solution, str]:
     """An interrupted run as it is written, and what of it that is in words.
 
     Forces, reactions and energies of millions of samples take longer than the run itself: of a long run states and outputs that are known
@@ -27,6 +27,6 @@ def brief(sol: Solution, most: int = MOST_NUMBERS) -> tuple[Solution, str]:
     names = [n for n in sol.names if n in known or sol._channels[n].computed]
     columns = 1 + sum(max(1, int(np.prod(sol.channel(n).samples.shape[1:]))) for n in names)
     every = -(-len(sol) * columns // most)
-    rows = np.union1d(np.arange(0, len(sol), every), [len(sol) - 1])
+    rows = np.append(np.arange(0, len(sol) - 1, every), len(sol) - 1)
     said = f"its states are kept, at every {every}. of {len(sol)} samples" if every > 1 else f"its states are kept ({len(sol)} samples)"
     return sol._derive(sol.t[rows], lambda name: sol.channel(name).samples[rows], sol._row_frames(rows), names, dense=None), said

@@ -32,6 +32,8 @@ Unit = str | Mapping[str, str] | None
 _MOST_LINES = 60
 #: Events whose names are written into a plot.
 _MOST_NAMES = 12
+#: Events that are lines through a plot; of more each is a short stroke at its lower edge, which hides no curve.
+_MOST_EVENT_LINES, _STROKE = 40, 0.04
 
 
 def expand(sol: Solution, names: Sequence[str]) -> list[str]:
@@ -99,10 +101,12 @@ def place_legend(axes: Axes, count: int) -> None:
 
 
 def mark_events(every: Sequence[Axes], events: EventTable) -> None:
-    """Events as thin lines at their instants, with their names above where there is room for them."""
+    """Events as thin lines at their instants, with their names above where there is room for them, as short strokes where they are many."""
+    instants = np.unique(events.t)
+    height, style = (1.0, (0, (2, 3))) if len(instants) <= _MOST_EVENT_LINES else (_STROKE, "-")
     for axes in every:
-        for t in np.unique(events.t):
-            axes.axvline(t, color="0.55", linewidth=0.7, linestyle=(0, (2, 3)), zorder=0.5)
+        for t in instants:
+            axes.axvline(t, 0.0, height, color="0.55", linewidth=0.7, linestyle=style, zorder=0.5)  # type: ignore[arg-type]
     if 0 < len(events) <= _MOST_NAMES:
         for t in np.unique(events.t):
             named = ", ".join(dict.fromkeys(e.name for e in events if e.t == t))

@@ -55,29 +55,36 @@ class Browser:
 
     Nothing here waits for a clock: conditions are looked for in turns of the page's own event loop, which come as slowly as a busy machine
     lets them. ``timeout`` (s) is how long Chromium may be silent, and how long a condition may take where nothing else is running.
+    ``page`` is the ``address`` of a page that another program keeps open: it is used instead of a browser of one's own, and stays open.
     """
 
-    def __init__(self, size: tuple[int, int] = (1280, 720), timeout: float = 120.0) -> None:
-        executable = find_chromium()
-        if executable is None:
-            raise SolverError("no Chromium found; install the package 'chromium' or set JOURDAIN_CHROMIUM")
+    def __init__(self, size: tuple[int, int] = (1280, 720), timeout: float = 120.0, page: str = "") -> None:
         self.timeout = timeout
         self.messages: list[str] = []
         self._count = self._loads = 0
-        self._folder = tempfile.TemporaryDirectory(prefix="jourdain-view-", ignore_cleanup_errors=True)
-        flags = [*FLAGS[:-1], f"--user-data-dir={self._folder.name}", f"--window-size={size[0]},{size[1]}", FLAGS[-1]]
-        if hasattr(os, "geteuid") and os.geteuid() == 0:
-            # Chromium refuses to run its sandbox as root
-            flags.insert(0, "--no-sandbox")
-        self._process = subprocess.Popen([executable, *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._process: subprocess.Popen[bytes] | None = None
+        if not page:
+            self._start(size)
         try:
-            self._socket = _WebSocket(self._page_address(), timeout)
+            self.address = page or self._page_address()
+            self._socket = _WebSocket(self.address, timeout)
             for domain in ("Page", "Runtime", "Log"):
                 self.call(f"{domain}.enable")
             self.resize(size)
         except BaseException:
             self.close()
             raise
+
+    def _start(self, size: tuple[int, int]) -> None:
+        executable = find_chromium()
+        if executable is None:
+            raise SolverError("no Chromium found; install the package 'chromium' or set JOURDAIN_CHROMIUM")
+        self._folder = tempfile.TemporaryDirectory(prefix="jourdain-view-", ignore_cleanup_errors=True)
+        flags = [*FLAGS[:-1], f"--user-data-dir={self._folder.name}", f"--window-size={size[0]},{size[1]}", FLAGS[-1]]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            # Chromium refuses to run its sandbox as root
+            flags.insert(0, "--no-sandbox")
+        self._process = subprocess.Popen([executable, *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def _page_address(self) -> str:
         """The page's WebSocket address, from the port that Chromium writes into its profile folder; it starts while that folder grows."""
@@ -87,7 +94,7 @@ class Browser:
             grown = sum(len(files) for _, _, files in os.walk(self._folder.name))
             if grown != size:
                 size, end = grown, time.monotonic() + self.timeout
-            if self._process.poll() is not None:
+            if self._process is not None and self._process.poll() is not None:
                 raise SolverError(f"Chromium ended at once (code {self._process.returncode}); try it by hand")
             lines = file.read_text().split() if file.exists() else []
             if lines:
@@ -184,9 +191,11 @@ class Browser:
         return base64.b64decode(self.call("Page.captureScreenshot", format=kind, **quality)["data"])
 
     def close(self) -> None:
-        """End the browser and remove its profile."""
+        """End the browser and remove its profile; a page of another program is left as it is."""
         if hasattr(self, "_socket"):
             self._socket.close()
+        if self._process is None:
+            return
         self._process.terminate()
         try:
             self._process.wait(10)

@@ -296,7 +296,8 @@ def full_disks(rng: random.Random) -> str:
 
 def cache_entries(rng: random.Random) -> str:
     """Damaged, exchanged and foreign entries of the cache of machine code: made again, with the right numbers."""
-    from jourdain.native.function import Function, cached_code
+    from jourdain.native.code import cached_code
+    from jourdain.native.function import Function
     from tests.native.builder import positions, symbolic
 
     def value(factor: float) -> float:
@@ -480,6 +481,8 @@ def suite(environment: dict[str, str], plugin: str | None, seconds: float) -> di
     faults = [line for line in told.splitlines() if line.startswith(("FAILED", "ERROR", "Fatal"))]
     if process.returncode not in (0, 1):
         faults.append(f"ended with {process.returncode}: {told[-200:]}")
+    if not passed and not faults:
+        faults.append(f"no test ended within {seconds:g} s: give it more time (SECONDS=)")
     return {"cases": passed + len(faults), REFUSED: 0, UNHARMED: passed, "faults": faults}
 
 

@@ -209,3 +209,35 @@ def test_nothing_is_run() -> None:
     finally:
         active[0] = False
     assert seen == []
+
+
+SWING = (
+    HEAD
+    + """
+[bodies.a]
+mass = 1
+com = [0, 0, -1]
+[[bodies.a.shapes]]
+kind = "sphere"
+radius = "30 mm"
+color = "red"
+[joints.h]
+kind = "revolute"
+parent = "ground"
+child = "a"
+axis = "y"
+[initial]
+"""
+)
+
+
+def test_american_keys_are_read() -> None:
+    (shape,) = loads_model(SWING).bodies["a"].shapes
+    assert shape.colour == "#c8402f"
+
+
+def test_an_initial_value_of_nothing_is_told_with_its_line() -> None:
+    line = SWING.count("\n") + 1
+    with pytest.raises(ModelFileError, match=rf"line {line}: .*no coordinate 'h.angle_rat'; did you mean h.angle_rate"):
+        loads_model(SWING + '"h.angle_rat" = 5')
+    assert loads_model(SWING + '"h.angle_rate" = 5').initial == {"h.angle_rate": 5}

@@ -369,3 +369,16 @@ def test_a_failed_edit_leaves_no_trace() -> None:
     assert j.coordinates[0].motion is None
     assert m.parameter_set.names == ["gravity_z"]
     assert m.compile().nv == 2
+
+
+def test_what_an_event_changes_may_be_named_by_its_channel() -> None:
+    m, a, _ = two()
+    z = m.prismatic("z", m.ground, a, axis="z")
+    worn = m.memory("worn", 0.0)
+    by_name = m.event("named", z.position, jump={"z.displacement_rate": -0.8 * z.velocity, "worn": worn + 1})
+    by_symbol = m.event("given", z.position, jump={z.velocity: -0.8 * z.velocity, worn: worn + 1})
+    assert by_name.jump == by_symbol.jump
+    with pytest.raises(ModelError, match=r"event 'e': 'z\.displacement_velocity' .*; did you mean z\.displacement_rate\?"):
+        m.event("e", z.position, jump={"z.displacement_velocity": 0.0})
+    with pytest.raises(ModelError, match=r"event 'e': jump= gives 'z\.displacement_rate' two new values"):
+        m.event("e", z.position, jump={"z.displacement_rate": 0.0, z.velocity: 1.0})

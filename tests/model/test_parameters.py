@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -104,3 +105,19 @@ def test_changes_at_run_time() -> None:
     with pytest.raises(ModelError, match="should be in 'm'"):
         s.set_parameters(l="3 kg")
     assert s.parameters["l"] == 0.3
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "semi-recursive", "cartesian", "natural", "directors"])
+def test_values_outside_bounds_are_told(formulation: str) -> None:
+    m = jd.Model("swing")
+    k = m.parameter("k", 10.0, unit="N m/rad", bounds=(0, 20))
+    body = m.body("bob", mass=1.0, com=(0, 0, -1), inertia=(0.1, 0.1, 0.1))
+    hinge = m.revolute("hinge", m.ground, body, axis="y")
+    m.joint_spring(hinge, k)
+    s = m.compile(formulation=formulation)
+    with pytest.warns(RuntimeWarning, match=r"set_parameters 'swing': parameter 'k' = -1 N m/rad is outside its bounds \(0, 20\) N m/rad"):
+        s.set_parameters(k=-1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for value in (0.0, 20.0, -1e-6, 20.0 + 1e-6, 7.0):  # difference quotients at bounds step over them
+            s.set_parameters(k=value)

@@ -442,7 +442,7 @@ def test_numeric_shapes_survive_evaluation_unchanged(shape):
         (lambda: sh.prism([(0, 0), (2, 0), (2, 2), (1, 0), (0, 2)], 1), r"intersects itself"),
         (lambda: sh.prism([(0, 0), (1, 0), 3], 1), r"outline point 2 = 3 is not a pair"),
         (lambda: sh.revolved([(-0.1, 0), (1, 0), (1, 1)]), r"revolved: outline point 0 has r = -0.1 < 0"),
-        (lambda: sh.sphere(1).coloured("red"), r"sphere: colour 'red' is not of the form '#rrggbb'"),
+        (lambda: sh.sphere(1).coloured("reddish"), r"sphere: colour 'reddish' is not of the form '#rrggbb', .* did you mean 'red'"),
         (lambda: sh.sphere(1).at(0, math.inf, 0), r"sphere: y = inf is not finite"),
         (lambda: sh.sphere(1).rotated((0, 0, 0), 1), r"axis \(0, 0, 0\) has no direction"),
         (lambda: sh.sphere(1).rotated("u", 1), r"axis 'u' is not known"),

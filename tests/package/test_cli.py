@@ -423,3 +423,16 @@ def test_standalone_refuses_what_it_cannot_do(tmp_path: Path) -> None:
     m.event("bottom", m.joints["hinge"].position)
     with pytest.raises(jd.InputError, match=r"events \(bottom\) are located by Jourdain"):
         export_standalone(m, tmp_path / "p.c")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["cvt", "--speed", "-5rpm"], "speed = '-5rpm' must be zero or positive"),
+        (["cvt", "--thrust", "-.5e1kN"], "thrust = -5000"),
+        (["cvt", "--ratio", "-2"], "ratio = -2"),
+    ],
+)
+def test_negative_quantities_are_values_and_no_options(given: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(given) != 0
+    assert told in capsys.readouterr().err

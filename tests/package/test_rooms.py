@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -67,15 +68,18 @@ def imported_at_the_top(module: str, path: Path, known: dict[str, Path]) -> set[
     return {name for name in found if name in known and name != module}
 
 
-KNOWN = modules()
-GRAPH = {name: imported_at_the_top(name, path, KNOWN) for name, path in KNOWN.items()}
+@cache
+def graph() -> dict[str, set[str]]:
+    """Which modules each module imports, read from the sources once, when a test asks for it."""
+    known = modules()
+    return {name: imported_at_the_top(name, path, known) for name, path in known.items()}
 
 
 def test_rooms_import_only_from_rooms_before_them() -> None:
     order = {room: i for i, room in enumerate(ROOMS)}
     wrong = [
         f"{name} imports {other}"
-        for name, others in GRAPH.items()
+        for name, others in graph().items()
         for other in others
         if room_of(name) in order and room_of(other) in order and order[room_of(other)] > order[room_of(name)]
     ]
@@ -94,16 +98,16 @@ def test_imports_have_no_ring() -> None:
         if name in way:
             pytest.fail(" → ".join((*way[way.index(name) :], name)))
         if name not in done:
-            for other in sorted(GRAPH[name]):
+            for other in sorted(graph()[name]):
                 visit(other, (*way, name))
             done.add(name)
 
-    for name in GRAPH:
+    for name in graph():
         visit(name, ())
 
 
 def test_no_folder_is_a_heap() -> None:
-    counts = {folder: len(list(folder.glob("*.py"))) for folder in {p.parent for p in KNOWN.values()}}
+    counts = {folder: len(list(folder.glob("*.py"))) for folder in {p.parent for p in modules().values()}}
     heaps = {str(f.relative_to(ROOT)): n for f, n in counts.items() if n > MOST_FILES}
     assert not heaps, f"{heaps}: would subjects make folders?"
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import jourdain as jd
@@ -148,6 +149,7 @@ def test_an_assembly_far_from_its_guess_says_how_far() -> None:
     assert near.report is not None and far.report is not None
     assert "far from the guess" not in str(near.report)
     assert f"far from the guess: coupler.angle 0.5 → {far['coupler.angle']:.4g};" in str(far.report)
+    assert str(far).splitlines()[-1].startswith("  far from the guess: coupler.angle 0.5 → ")
 
 
 def test_american_spellings() -> None:
@@ -163,3 +165,42 @@ def test_what_is_public_is_listed_and_nothing_else() -> None:
     assert dir(jd) == sorted(jd.__all__)
     for name in ("Any", "import_module", "TYPE_CHECKING"):
         assert not hasattr(jd, name)
+
+
+def test_colours_have_names() -> None:
+    assert jd.box(1, 1, 1, colour="red").colour == jd.Model("m").body("b", color="Red").colour == "#c8402f"
+    for given, hint in (("greenn", "did you mean 'green'"), ("reddish", "did you mean 'red'"), ("#12", "names are black, white")):
+        with pytest.raises(JourdainError, match=f"colour '{given}' is not of the form '#rrggbb'.*{hint}"):
+            jd.sphere(1.0, colour=given)
+        with pytest.raises(JourdainError, match=f"body 'b': colour '{given}' is not of the form '#rrggbb'.*{hint}"):
+            jd.Model("m").body("b", colour=given)
+
+
+def test_names_that_are_nearly_right() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'load'; did you mean load_model or load_solution?"):
+        _ = jd.load
+    with pytest.raises(JourdainError, match=r"'pendulum\.toml' is the name of a file.*ModelDocument\.read\('pendulum\.toml'\)"):
+        jd.ModelDocument("pendulum.toml")
+    longer = pendulum()
+    longer.revolute("elbow", longer.bodies["bob"], longer.body("second", mass=1.0, com=(0, 0, 1)), axis="y")
+    with pytest.raises(JourdainError, match=r"another model that is called 'pendulum', too \(it lacks 'elbow\.angle'\)"):
+        longer.compile().simulate(pendulum().compile().state(), t=0.1)
+
+
+def test_an_assembly_begun_half_a_turn_away_says_so() -> None:
+    m = jd.Model("sling")
+    arm, ball = (m.body(n, mass=1.0, inertia=(0.1,) * 3) for n in ("arm", "ball"))
+    hinge = m.revolute("arm", m.ground, arm, axis="y")
+    m.free("flight", m.ground, ball)
+    m.event("release", hinge.position - 0.5, release=m.fixed("hold", arm.at(1, 0, 0), ball))
+    s = m.compile()
+    near, far = (s.assemble({"arm": angle}) for angle in (1.0, 3.0))
+    assert "half a turn" not in str(near) and near["flight.x"] == pytest.approx(np.cos(1.0))
+    assert str(far).splitlines()[-1].startswith("  closed with flight.orientation begun half a turn away: there may be another assembly")
+    assert far["flight.x"] == pytest.approx(np.cos(3.0)) and far["flight.orientation.e2"] == pytest.approx(np.sin(1.5))
+
+
+def test_a_force_at_a_point_is_pointed_to() -> None:
+    m = pendulum()
+    with pytest.raises(JourdainError, match=r"is not a joint; .*; a force at a point is m\.load\(name, frame, force="):
+        m.force(m.bodies["bob"].at(0, 0, 1), 3.0)

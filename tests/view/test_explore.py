@@ -147,12 +147,14 @@ def test_a_slider_moves_motion_diagrams_energy_and_eigenvalues(browser: Browser)
         state = browser.evaluate("jourdain.controls()")
         assert state["values"] == {"length": 1.0, "hinge.angle": 0.3} and len(state["eigenvalues"]) == 2
         before = browser.evaluate("jourdain.time(0); jourdain.pose('bob')")["quaternion"]
+        near = np.linalg.norm(browser.evaluate("jourdain.camera().position"))
         slider = "document.querySelector('#controls input[aria-label=\"length\"]')"
         browser.evaluate(f"(() => {{ const x = {slider}; x.value = 2; x.dispatchEvent(new Event('input')); }})()")
         browser.wait("jourdain.controls().answers > 0")
         after = browser.evaluate("jourdain.controls()")
         assert after["values"]["length"] == 2.0 and not after["failed"] and "ms for 2 s" in after["note"]
         assert max(im for _, im, _ in after["eigenvalues"]) == pytest.approx(np.sqrt(9.81 / 2), rel=1e-6)
+        assert np.linalg.norm(browser.evaluate("jourdain.camera().position")) > 1.3 * near  # twice as long it would leave the window
         s.set_parameters(length=2.0)
         run = s.simulate({"hinge.angle": 0.3}, t=2.0)
         body = next(iter(s.model.bodies))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,6 +14,7 @@ import jourdain as jd
 from jourdain.errors import InputError
 from jourdain.structures import Material, beam, block, cable, circle, rectangle
 from jourdain.view.povray import save_povray
+from jourdain.view.scenes import from_parts
 from jourdain.view.scenes.default_shapes import Numbers
 from jourdain.view.scenes.from_parts import node_places, solid_stress
 
@@ -109,3 +111,17 @@ def test_scenes_for_povray(tmp_path: Path) -> None:
     save_povray(sol.scene(stress={"blade": "von mises"}), tmp_path, [0.0, 0.1])
     text = "".join(f.read_text() for f in sorted(tmp_path.iterdir()) if f.suffix in (".pov", ".inc"))
     assert "mesh2" in text and "texture_list" in text
+
+
+def test_stress_along_an_element_follows_a_linear_moment() -> None:
+    """My(ξ) = 3 − 5 ξ from its values at the points of Gauss; a single point is constant."""
+    section = SimpleNamespace(area=2.0, half_y=0.1, half_z=0.2, Iy=0.5, Iz=0.25)
+    xi = np.array([-1.0, 1.0]) / np.sqrt(3.0)
+    zero = np.zeros(1)
+    solution = {f"r.e0.{n}{k}": zero for n in ("N", "Mz") for k in (1, 2)} | {
+        f"r.e0.My{k + 1}": np.array([3.0 - 5.0 * xi[k]]) for k in range(2)
+    }
+    at = np.array([-1.0, 0.0, 1.0])
+    assert from_parts._stress(solution, np.array([0]), "r.e0", section, at)[0] == pytest.approx(np.abs(3.0 - 5.0 * at) * 0.2 / 0.5)
+    constant = {"r.e0.N": np.array([-4.0]), "r.e0.My": zero, "r.e0.Mz": zero}
+    assert from_parts._stress(constant, np.array([0]), "r.e0", section, at)[0] == pytest.approx([2.0] * 3)

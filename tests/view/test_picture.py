@@ -126,3 +126,20 @@ def other_run() -> Scene:
     t = np.linspace(0, 1, 5)
     track = Track(np.column_stack([t, 0 * t, 0 * t]), np.tile([1.0, 0, 0, 0], (5, 1)))
     return Scene("run", bodies=[Body("ball", [sphere(0.2)])], runs=[Run(t, {"ball": track})])
+
+
+@with_browser
+def test_a_page_can_be_lent_to_another_program(scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    close_browser()
+    own = pixels(save_picture(scene, tmp_path / "own.png", t=1.0, size=(480, 320)))
+    close_browser()
+    with darkroom.lent_page() as more:
+        monkeypatch.setenv(darkroom.LENT, more[darkroom.LENT])
+        monkeypatch.setattr(darkroom, "with_viewer", None)  # no browser of its own
+        lent = [pixels(save_picture(scene, tmp_path / f"{k}.png", t=1.0, size=(480, 320))) for k in range(2) if close_browser() is None]
+        close_browser()
+    assert all(np.abs(p - own).max() <= 2.0 for p in lent)
+    monkeypatch.undo()
+    monkeypatch.setenv(darkroom.LENT, more[darkroom.LENT])  # which is there no more
+    assert save_picture(scene, tmp_path / "again.png", size=(480, 320)).exists()
+    close_browser()

@@ -73,11 +73,11 @@ class AnalysesInterrupted(KeyboardInterrupt):
     """Ctrl-C during the analyses of a model; ``run`` holds those that ended, and of the one that did not what was done."""
 
     def __init__(self, run: ModelRun, name: str, solution: Solution | None) -> None:
-        from ...results.interrupted import brief
+        from ...results.interrupted import what_is_kept
 
         ended, said = f"ended before: {', '.join(run.whole) or 'none'}", "nothing of it is kept"
         if solution is not None and len(solution):
-            run.whole[name], said = brief(solution)
+            run.whole[name], said = what_is_kept(solution)
         super().__init__(f"interrupted in analysis '{name}'; {said}; {ended}")
         self.run = run
 

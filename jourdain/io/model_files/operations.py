@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...errors import ModelError, nearest
+from ...errors import InputError, ModelError, nearest
 from ...model.model import Model
 from ...told import told
 from .document import TextEditor
@@ -72,6 +72,8 @@ class ModelDocument:
     """
 
     def __init__(self, text: str, name: str = "model text", folder: str | os.PathLike[str] | None = None) -> None:
+        if "\n" not in text and text.lower().endswith(".toml"):
+            raise InputError(f"'{text}' is the name of a file, not a document: ModelDocument.read('{text}') reads it")
         self.name = name
         self.folder = None if folder is None else Path(folder)
         self.text = text

@@ -124,6 +124,10 @@ class ModelReader:
         units |= {j.name: j.coordinates[0].unit for j in m.joints.values() if len(j.coordinates) == 1}
         for name, given in self.data.get("initial", {}).items():
             with self.at(("initial", name), f"initial value of '{name}'"):
+                joint = m.joints.get(name.rpartition(".")[0])
+                plain = joint is not None and joint.coordinates and all(len(c.names) == 1 for c in joint.coordinates)
+                if plain and name not in units and name not in m.memories and name not in m.unknowns:
+                    raise ModelError(f"there is no coordinate '{name}'; did you mean {' or '.join(nearest(name, units, 2))}?")
                 number(given, f"initial value of '{name}'", units.get(name) or None)
         for name, item in self.data.get("analyses", {}).items():
             for key in TIMES:

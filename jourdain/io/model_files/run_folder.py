@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError, JourdainError
 from ...model.model import Model
-from ...results.interrupted import brief
 
 if TYPE_CHECKING:
     from .analyses import ModelRun
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 MODEL = "model.toml"
 #: Most coordinates in the plot of a motion whose model names no outputs or channels to keep.
 MOST_CURVES = 12
-#: Numbers of an interrupted run in plot and page.
-DRAWN_NUMBERS = 20_000
 
 
 def save_run(done: ModelRun, folder: str | os.PathLike[str]) -> list[Path]:
@@ -48,12 +45,14 @@ def save_model_of(model: Model, folder: Path) -> list[Path]:
 
 
 def save_motion(whole: Any, kept: Any, base: Path) -> list[Path]:
-    """A motion: the channels kept as a table, a plot of them, and the page of the whole."""
+    """A motion: the channels kept as a table, a plot of them, and the page of the whole; of an interrupted one the table, as somebody waits."""
     model = whole.system.model
     table, plot, page = (base.with_name(base.name + ending) for ending in (".npz", ".png", ".html"))
     kept.save(table)
-    if whole.metadata.get("status") == "interrupted":  # somebody waits: table whole, pictures of fewer instants
-        whole, kept = (brief(sol, DRAWN_NUMBERS)[0] for sol in (whole, kept))
+    if whole.metadata.get("status") == "interrupted":
+        for old in (plot, page):  # of another run in the same folder
+            old.unlink(missing_ok=True)
+        return [table]
     scalar = [n for n in (kept.names if model.keep else ()) if kept[n].ndim == 1]
     names = scalar[:MOST_CURVES] or [*model.outputs] or whole.system.coordinate_names[:MOST_CURVES]
     (kept if scalar else whole).plot(*names, file=plot)

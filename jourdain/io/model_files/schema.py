@@ -19,6 +19,8 @@ VERSION = 1
 MAX_ITEMS = 20_000
 #: Options of analyses that are times.
 TIMES = ("t", "step", "max_step", "times")
+#: Keys that may be spelt in the American way.
+AMERICAN = {"color": "colour", "center": "centre"}
 #: Verbs of analyses (see jourdain.io.model_files.analyses).
 VERBS = (
     "simulate", "equilibrium", "equilibria", "modal", "linearise", "frequency_response", "root_locus", "kinematics", "static_forces",
@@ -129,7 +131,7 @@ SHAPE_KEYS: dict[str, tuple[str, str]] = {
     "display_only": ("bool", "do not check the mesh; it has no mass"),
     "note": ("text", "why the mesh is not exact"),
     "density": ("value", "density in kg/m³"),
-    "colour": ("text", "colour as #rrggbb"),
+    "colour": ("text", "colour as #rrggbb or by a common name"),
     "massless": ("bool", "whether the shape is only drawn although it has a density"),
     "position": ("vector", "where the shape's own frame lies, in m"),
     "rotation": ("rotation", "rotation of the shape's own frame"),
@@ -446,6 +448,9 @@ class _Checker:
                 if key not in item:
                     raise self.source.error(path, f"{what} lacks '{key}' ({keys[key][1]})")
             allowed = {k: keys.get(k) for k in ("kind", *kinds[kind].required, *kinds[kind].optional, *common)}
+        for american, own in AMERICAN.items():
+            if american in item and own in allowed and own not in item and isinstance(item, dict):
+                item[own] = item.pop(american)
         self.unknown(path, item, allowed, what)
         for key, value in item.items():
             if key in keys:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import InitVar, dataclass, field, fields, replace
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from ...errors import InputError, ModelError
+from ..colours import colour_code
 from ..values import number
 from .mass import IDENTITY, ORIGIN, MassProperties, Matrix, Placement, Scalar, Vector, is_number, turn
 
@@ -211,8 +211,8 @@ class Solid(Shape):
                 object.__setattr__(self, f.name, number(given, f"{self.kind}: {f.name}", expects))
         if self.density is not None:
             check_positive(self.kind, "density", self.density)
-        if self.colour is not None and not re.fullmatch(r"#[0-9a-fA-F]{6}", self.colour):
-            raise InputError(f"{self.kind}: colour {self.colour!r} is not of the form '#rrggbb', e.g. '#3366cc'")
+        if self.colour is not None:
+            object.__setattr__(self, "colour", colour_code(self.colour, self.kind))
         self._check()
 
     @property

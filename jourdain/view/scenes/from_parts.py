@@ -185,14 +185,14 @@ def _tubes(
     p, R = _cable_frames(part, solution, index) if isinstance(part, CablePart) else _frames(part, solution, index, number)
     vertices, faces, stresses, moved = [], [], [], []
     count = 0
+    at_nodes = _stresses_at_nodes(part, solution, index)
     for k, (nodes, axes, section) in enumerate(part.outlines()):
         y, z = section.half_y, section.half_z
         ring = np.array([(0, y, z), (0, -y, z), (0, -y, -z), (0, y, -z)]) @ axes.T
-        value = _stress(solution, index, f"{part.name}.e{k}", section)
-        for n in nodes:
+        for i, n in enumerate(nodes):
             at = p[:, n, None] + np.einsum("tij,rj->tri", R[:, n], ring)
             vertices.append(at)
-            stresses.append(np.repeat(value[:, None], 4, axis=1))
+            stresses.append(np.repeat(at_nodes[k][:, i, None], 4, axis=1))
             moved.append(np.linalg.norm(at - at[:1], axis=2))
         for a in range(len(nodes) - 1):
             for i in range(4):
@@ -234,17 +234,35 @@ def _cable_frames(part: CablePart, solution: Any, index: np.ndarray) -> tuple[np
     return x[:, :, :3], R
 
 
-def _stress(solution: Any, index: np.ndarray, element: str, section: Any) -> np.ndarray:
-    """The largest axial stress of a section (Pa) from the resultants of an element, the mean of its points."""
+def _stresses_at_nodes(part: BeamPart, solution: Any, index: np.ndarray) -> list[np.ndarray]:
+    """The largest axial stress (Pa) at the nodes of every element (frames × nodes): where elements of one section meet, the mean of both."""
+    outlines = list(part.outlines())
+    found = [
+        _stress(solution, index, f"{part.name}.e{k}", section, np.linspace(-1.0, 1.0, len(n))) for k, (n, _, section) in enumerate(outlines)
+    ]
+    met: dict[tuple[int, Any], list[np.ndarray]] = {}
+    for (nodes, _, section), value in zip(outlines, found, strict=True):
+        for i, n in enumerate(nodes):
+            met.setdefault((int(n), section), []).append(value[:, i])
+    mean = {key: np.mean(values, axis=0) for key, values in met.items()}
+    return [np.stack([mean[int(n), section] for n in nodes], axis=1) for nodes, _, section in outlines]
 
+
+def _stress(solution: Any, index: np.ndarray, element: str, section: Any, along: np.ndarray | None = None) -> np.ndarray:
+    """The largest axial stress of a section (Pa) from the resultants of an element: the mean of its points, or ``along`` it (-1 … 1).
+
+    Resultants of two points of Gauss, at -1/√3 and 1/√3, are linear between and beyond them.
+    """
     if f"{element}.M" in solution:  # of a cable
-        return np.asarray(
-            np.abs(solution[f"{element}.N"][index]) / section.area + solution[f"{element}.M"][index] * section.half_z / section.Iy
-        )
+        value = np.abs(solution[f"{element}.N"][index]) / section.area + solution[f"{element}.M"][index] * section.half_z / section.Iy
+        return np.asarray(value if along is None else np.repeat(value[:, None], len(along), axis=1))
 
     def resultant(name: str) -> np.ndarray:
-        names = [n for n in (f"{element}.{name}", f"{element}.{name}1", f"{element}.{name}2") if n in solution]
-        return np.mean([np.abs(solution[n][index]) for n in names], axis=0)
+        points = [solution[n][index] for n in (f"{element}.{name}", f"{element}.{name}1", f"{element}.{name}2") if n in solution]
+        if along is None:
+            return np.asarray(np.mean(np.abs(points), axis=0))
+        slope = 0.5 * np.sqrt(3.0) * (points[-1] - points[0])
+        return np.asarray(np.abs(np.mean(points, axis=0)[:, None] + np.outer(slope, along)))
 
     return np.asarray(
         resultant("N") / section.area + resultant("My") * section.half_z / section.Iy + resultant("Mz") * section.half_y / section.Iz

@@ -48,8 +48,8 @@ def telescopes(
                 back = _other_axis(joint, number)
                 instead[b.name] = _tube(joint.child, eyes[1], -toward * back, back, piston, PISTON * ROD * size, number)
                 continue
-        p = number.vector(joint.parent.position)
-        beside.setdefault(a.name, []).append(rail(p, axis, float(travel.min()), float(travel.max()), size))
+        p = number.vector(joint.parent.position)  # a rail begins at its body, where that stands beside the slider
+        beside.setdefault(a.name, []).append(rail(p, axis, min(0.0, float(travel.min())), max(0.0, float(travel.max())), size))
     return instead, beside
 
 

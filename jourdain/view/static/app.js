@@ -74,6 +74,7 @@ class App {
     this.select(this.selected && this.bodies.groups.has(this.selected) ? this.selected : null);
     this.place();
     stage.include(this.bodies.groups.values());
+    stage.contain();
     stage.dirty = true;
   }
 
