@@ -13,11 +13,11 @@ PY := $(BIN)/python
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help run test attack lint tools bench validate importers gallery docs wheel clean
+.PHONY: help run test attack lint style tools bench validate importers gallery docs wheel clean
 
 help:
 	@echo "make run       derive, compile and simulate a mechanism, and draw it"
-	@echo "make test      lint, then every test that is not marked slow"
+	@echo "make test      ruff, then mypy beside every test that is not marked slow"
 	@echo "make attack    damaged files, kills, full disks, guard pages, threads, forks, with figures (SEED=1 SECONDS=60)"
 	@echo "make lint      ruff and mypy"
 	@echo "make bench     speed against peers, as a table and JSON"
@@ -32,16 +32,23 @@ help:
 run: $(VENV)/.run
 	$(PY) -m jourdain.demo
 
-test: lint tools
-	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not slow" --durations=15 --timeout=300 $(PYTEST_ARGS)
+# Types are checked beside the tests, because mypy has use for one core only; what it says stands below their summary.
+test: style tools
+	@mkdir -p .cache; $(BIN)/mypy >.cache/types.txt 2>&1 & types=$$!; trap 'kill $$types 2>/dev/null' INT TERM; \
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not slow" --durations=15 --timeout=300 $(PYTEST_ARGS); tests=$$?; \
+	wait $$types; types=$$?; echo "mypy:"; cat .cache/types.txt; \
+	test $$tests -eq 0 || echo "make test: tests failed" >&2; test $$types -eq 0 || echo "make test: mypy failed" >&2; \
+	test $$tests -eq 0 && test $$types -eq 0
 
 attack: $(VENV)/.full
 	$(PY) -m tests.attack --seed $(SEED) --seconds $(SECONDS)
 
-lint: $(VENV)/.full
+lint: style
+	$(BIN)/mypy
+
+style: $(VENV)/.full
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 
 tools:
 	@sh tools/install_test_tools.sh

@@ -206,7 +206,20 @@ def turns(record: dict[str, Any]) -> str:
             " / ".join(f"{errors[m]:.0e}" for m in ("dopri5", "auto", "radau")), f"{seconds['dopri5'] / seconds['auto']:.2f}×",
             f"{seconds['auto'] / min(seconds['dopri5'], seconds['radau']):.2f}",
         ])  # fmt: skip
-    return conditions(record) + "\n\n" + table(head, lines)
+    return conditions(record) + "\n\n" + table(head, lines) + "\n\n" + _drawn_turns(record["figures"].get("drawn", []))
+
+
+def _drawn_turns(rows: list[dict[str, Any]]) -> str:
+    """Problems drawn at random: time and evaluations to those of the better method, one line a problem."""
+    lines: dict[str, list[str]] = {}
+    for row in rows:
+        seconds, counts = row["seconds"], row["counts"]
+        better = min(("dopri5", "radau"), key=seconds.__getitem__)
+        ratio, evaluations = seconds["auto"] / seconds[better], counts["auto"][0] / counts[better][0]
+        lines.setdefault(row["title"], []).append(f"{ratio:.2f} ({evaluations:.2f}, {better})")
+    rtols = sorted({row["rtol"] for row in rows}, reverse=True)
+    head = ["drawn at random: time, evaluations to those of the better", *(f"{rtol:g}" for rtol in rtols)]
+    return table(head, [[title, *cells] for title, cells in lines.items()])
 
 
 def conserving(record: dict[str, Any]) -> str:

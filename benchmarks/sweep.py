@@ -35,7 +35,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     from rich.table import Table
 
     from jourdain.library import car as cars
-    from jourdain.native.function import thread_count
+    from jourdain.native.lanes import thread_count
 
     from .car import lane_change
 

@@ -18,10 +18,13 @@ from typing import Any
 import numpy as np
 
 import jourdain as jd
+from benchmarks.turn_problems import drawn
 
 #: Relative tolerances; the absolute ones are a hundredth of them.
 RTOLS = (1e-4, 1e-6, 1e-8)
 METHODS = ("dopri5", "auto", "radau")
+#: What is counted besides steps, and how many problems are drawn at random.
+COUNTED, DRAWN = ("rhs", "jacobians", "factorizations"), 24
 #: Where one method takes this many times as long as another, a single repetition is enough.
 FAR = 4.0
 
@@ -89,12 +92,13 @@ def measure(run: Callable[[], tuple[str, Any, Any, float, bool]], rtols: tuple[f
         def once(method: str, rtol: float = rtol) -> Any:
             return system.simulate(start, end, method, times=times, rtol=rtol, atol=1e-2 * rtol)
 
-        best, steps, errors = {}, {}, {}
+        best, steps, errors, counts = {}, {}, {}, {}
         for method in METHODS:
             begun = time.process_time()
             sol = once(method)
             best[method] = time.process_time() - begun if method != "auto" else math.inf
             steps[method] = int(sol.statistics["steps"])
+            counts[method] = [int(sol.statistics[name]) for name in COUNTED]
             errors[method] = float(np.abs(end_of(system, sol) - exact).max())
             turns = [turn["method"] for turn in sol.metadata.get("turns", ())] if method == "auto" else []
         spent, k = time.process_time(), 0
@@ -108,8 +112,11 @@ def measure(run: Callable[[], tuple[str, Any, Any, float, bool]], rtols: tuple[f
                 best[method] = min(best[method], time.process_time() - begun)
             k += 1
         rows.append(
-            {"title": title, "stiff": stiff, "rtol": rtol, "seconds": best, "steps": steps, "errors": errors, "turns": turns or ["dopri5"]}
-        )
+            {
+                "title": title, "stiff": stiff, "rtol": rtol, "seconds": best, "steps": steps, "counts": counts, "errors": errors,
+                "turns": turns or ["dopri5"],
+            }
+        )  # fmt: skip
         print(f"{title:50} {rtol:g}  " + "  ".join(f"{m} {1e3 * best[m]:.3f} ms, {steps[m]}" for m in METHODS))
     return rows
 
@@ -120,7 +127,9 @@ def end_of(system: Any, sol: Any) -> np.ndarray:
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """All problems."""
+    """All problems, and some drawn at random."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # explicit methods tell that problems are stiff
-        return {"rows": [row for case in cases(quick) for row in measure(case, RTOLS, 0.2 if quick else 0.8)]}
+        rows = [row for case in cases(quick) for row in measure(case, RTOLS, 0.2 if quick else 0.8)]
+        several = [] if quick else [row for seed in range(DRAWN) for row in measure(lambda seed=seed: drawn(seed), RTOLS, 0.3)]
+        return {"rows": rows, "drawn": several}

@@ -15,9 +15,12 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Queue
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parent)]
 
@@ -26,6 +29,7 @@ from site_parts import broken_links, equation, highlight, shell
 import jourdain as jd
 from jourdain.errors import JourdainError
 from jourdain.formalisms.explicit import explicit_equations
+from jourdain.view.darkroom import lent_page
 
 ROOT = Path(__file__).resolve().parents[1]
 #: From easy to large.
@@ -36,6 +40,8 @@ ORDER = (
 )  # fmt: skip
 #: Longest closed form in LaTeX that is shown.
 LONGEST_EQUATION = 4000
+#: Closed forms of larger models are never that short, and take long.
+MOST_COORDINATES = 6
 THUMBNAIL = (640, 360)
 
 
@@ -87,17 +93,17 @@ def examples(only: list[str]) -> list[Example]:
     return [Example(known[n]) for n in names if not only or n in only]
 
 
-def run(example: Example, folder: Path) -> str:
-    """Runs an example in a folder and returns what it prints."""
+def run(example: Example, folder: Path, more: Mapping[str, str]) -> str:
+    """Runs an example in a folder, with more in its environment, and returns what it prints."""
     start = time.perf_counter()
     folder.mkdir(parents=True, exist_ok=True)
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
         [sys.executable, str(example.path)], cwd=folder, capture_output=True, encoding="utf-8",
-        env=os.environ | {"PYTHONPATH": paths, "PYTHONIOENCODING": "utf-8", "COLUMNS": "120"},
+        env=os.environ | more | {"PYTHONPATH": paths, "PYTHONIOENCODING": "utf-8", "COLUMNS": "120"},
     )  # fmt: skip
     if done.returncode:
-        raise SystemExit(f"gallery: {example.path.name} failed:\n{done.stderr[-3000:]}")
+        raise JourdainError(f"gallery: {example.path.name} failed:\n{done.stderr[-3000:]}")
     for path in (folder / "out").iterdir():
         shutil.move(path, folder / path.name)
     (folder / "out").rmdir()
@@ -111,7 +117,10 @@ def equations(example: Example) -> str:
     for item in runpy.run_path(str(example.path), run_name="gallery").values():
         if inspect.isfunction(item) and item.__annotations__.get("return") is jd.Model:
             try:
-                latex = explicit_equations(item()).latex()
+                model = item()
+                if len(model.coordinates) > MOST_COORDINATES:
+                    continue
+                latex = explicit_equations(model).latex()
             except JourdainError:
                 continue
             if len(latex) < LONGEST_EQUATION:
@@ -160,15 +169,28 @@ def thumbnail(picture: Path, small: Path) -> None:
         ImageOps.pad(plain, THUMBNAIL, color=plain.getpixel((0, 0))).quantize(256, kmeans=3).save(small, optimize=True)
 
 
+def make(example: Example, place: Path, pages: Queue[dict[str, str]]) -> None:
+    """Runs an example and writes its page; pictures are taken on one of the browser pages that are kept open."""
+    page = pages.get()
+    try:
+        printed = run(example, place, page)
+    finally:
+        pages.put(page)
+    thumbnail(place / f"{example.name}.png", place / "small.png")
+    (place / "index.html").write_text(example_page(example, printed, sorted(p.name for p in place.glob("*.wav"))), encoding="utf-8")
+
+
 def build(folder: Path, only: list[str], workers: int) -> list[str]:
     """Writes the site and returns the links that lead nowhere."""
     chosen = examples(only)
-    with ThreadPoolExecutor(workers) as pool:
-        runs = [pool.submit(run, example, folder / example.name) for example in chosen]
-    for example, done in zip(chosen, runs, strict=True):
-        place, printed = folder / example.name, done.result()
-        thumbnail(place / f"{example.name}.png", place / "small.png")
-        (place / "index.html").write_text(example_page(example, printed, sorted(p.name for p in place.glob("*.wav"))), encoding="utf-8")
+    pages: Queue[dict[str, str]] = Queue()
+    with ExitStack() as kept, ThreadPoolExecutor(workers) as pool:
+        for _ in range(min(workers, len(chosen))):
+            pages.put(kept.enter_context(lent_page()))
+        made = [pool.submit(make, example, folder / example.name, pages) for example in chosen]
+    failed = [str(error) for error in (done.exception() for done in made) if error is not None]
+    if failed:
+        raise SystemExit("\n".join(failed))
     intro = (
         "<h1>Jourdain: gallery</h1><p>Every picture is made by a short script; open one to see it move, with its equations and plots.</p>"
     )
@@ -192,9 +214,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     folder = Path(options.folder)
     folder.mkdir(parents=True, exist_ok=True)
+    start, before = time.perf_counter(), os.times()
     wrong = build(folder, options.only, options.workers)
+    spent = sum(os.times()[:4]) - sum(before[:4])
     for line in wrong:
         print(f"link leads nowhere: {line}", file=sys.stderr)
+    print(f"{time.perf_counter() - start:.0f} s, {spent:.0f} s of processor time")
     print(f"open {folder / 'index.html'}")
     return 1 if wrong else 0
 

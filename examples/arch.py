@@ -59,4 +59,4 @@ if __name__ == "__main__":
     sol.plot("free.left0.z", "free.right0.z", "contacts.acting", file="out/arch_plot.png")
     sol.save_picture("out/arch_falls.png", t=0.45)
     sol.resample(200).save_page("out/arch.html", plots=["free.left0.z", "contacts.acting"])
-    print("wrote out/arch.png, out/arch_plot.png and out/arch.html")
+    print("wrote out/arch.png, out/arch_plot.png and out/arch.html; out/arch_falls.png is the thin one")

@@ -1,0 +1,300 @@
+"""Contacts besides piles against peers: a stack and dominoes (MuJoCo), a quadruped (MuJoCo), surfaces that give way (Exudyn), batches on two cores.
+
+python -m benchmarks.contact_machines [stack|dominoes|quadruped|penalty|batch …]
+
+Processor time of one thread, the least of three runs, for a second of motion.  MuJoCo with its Newton solver and elliptic cones, contacts as hard as it runs
+with stably (solref of two steps).  Errors: of the stack how far its top sinks, of dominoes the instant at which the last falls against the same program at steps
+of 1/8 ms, of the quadruped how far its trunk is after a second from where the same program has it at steps of 1/16 ms.  Exudyn's spheres are mass points, ours bodies that
+turn; both by velocity Verlet, the same stiffness, damping and step, no friction.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import jourdain as jd
+
+from .contact import least_time, places
+
+HARD = 'solref="{solref} 1" solimp="0.99 0.999 1e-4"'
+DATA = Path(__file__).parents[1] / "examples" / "data" / "quadruped.urdf"
+LEGS = {"FR": 0.0, "RL": 0.0, "FL": math.pi, "RR": math.pi}
+THIGH, CALF, HEIGHT, KP, KD = 0.8, -1.6, 2 * 0.2 * math.cos(0.8) + 0.02, 80.0, 2.0
+
+
+def told(what: str, rows: dict[str, dict[str, float]]) -> None:
+    """Prints rows."""
+    for name, row in rows.items():
+        print(f"{what:22} {name:24} " + "  ".join(f"{key} {x:.4g}" for key, x in row.items()), flush=True)
+
+
+def boxes_of_mujoco(bodies: str, step: float) -> Any:
+    """A model and its data: a plane and some bodies."""
+    import mujoco as mj
+
+    geom = HARD.format(solref=2 * step)
+    model = mj.MjModel.from_xml_string(
+        f'<mujoco><option timestep="{step}" cone="elliptic" solver="Newton" integrator="implicitfast"/><default><geom friction="0.5 0 0" condim="3" {geom}/>'
+        f'</default><worldbody><geom type="plane" size="9 9 1"/>{bodies}</worldbody></mujoco>'
+    )
+    return model, mj.MjData(model)
+
+
+def run_of_mujoco(model: Any, data: Any, count: int) -> Callable[[], None]:
+    """A run from the start."""
+    import mujoco as mj
+
+    def run() -> None:
+        mj.mj_resetData(model, data)
+        mj.mj_step(model, data, count)
+
+    return run
+
+
+def stack(n: int = 10, side: float = 0.1) -> None:
+    """Boxes on each other, at rest from the start."""
+    m, start = jd.Model("stack"), dict[str, float]()
+    m.ground.shapes.append(jd.plane())
+    for i in range(n):
+        m.free(f"f{i}", m.ground, m.body(f"b{i}", shape=jd.box(side, side, side, density=1000.0)))
+        start[f"f{i}.z"] = side * (i + 0.5)
+    m.contact("all", law=jd.contact.rigid(friction=0.5))
+    s, top, rows = m.compile(), side * (n - 0.5), dict[str, dict[str, float]]()
+    for h in (2e-3, 1e-2):
+        sol = s.simulate(start, 1.0, "moreau", step=h)
+        used = least_time(lambda h=h: s.simulate(start, 1.0, "moreau", step=h, outputs=2))
+        rows[f"Jourdain, {1e3 * h:g} ms"] = {"ms": 1e3 * used, "sinks, m": abs(float(sol[f"f{n - 1}.z"][-1]) - top)}
+    half = f"{side / 2} " * 3
+    bodies = "".join(
+        f'<body pos="0 0 {side * (i + 0.5)}"><freejoint/><geom type="box" size="{half}" density="1000"/></body>' for i in range(n)
+    )
+    for h in (2e-3, 2.5e-4):
+        model, data = boxes_of_mujoco(bodies, h)
+        used = least_time(run_of_mujoco(model, data, round(1.0 / h)))
+        rows[f"MuJoCo, {1e3 * h:g} ms"] = {"ms": 1e3 * used, "sinks, m": abs(float(data.qpos[7 * (n - 1) + 2]) - top)}
+    told(f"stack of {n}", rows)
+
+
+def dominoes(n: int = 20, spacing: float = 0.025, span: float = 0.9) -> None:
+    """A row, the first piece pushed; when the last one falls."""
+    size, speed = (0.008, 0.024, 0.048), 8.0
+    m, start = jd.Model("dominoes"), {"f0.orientation.omega_y": speed, "f0.x_rate": 0.5 * size[2] * speed}
+    m.ground.shapes.append(jd.plane())
+    for i in range(n):
+        m.free(f"f{i}", m.ground, m.body(f"b{i}", shape=jd.box(*size, density=1100.0)))
+        start |= {f"f{i}.x": spacing * i, f"f{i}.z": 0.5 * size[2]}
+    m.contact("all", law=jd.contact.rigid(friction=0.5))
+    s, rows = m.compile(), dict[str, dict[str, float]]()
+    fallen = lambda t, z: float(np.interp(-0.02, -np.minimum.accumulate(z), t))
+
+    def ours(h: float) -> float:
+        sol = s.simulate(start, span, "moreau", step=h, tolerance=1e-4)
+        return fallen(sol.t, sol[f"f{n - 1}.z"])
+
+    half = " ".join(str(x / 2) for x in size)
+    bodies = "".join(
+        f'<body pos="{spacing * i} 0 {size[2] / 2}"><freejoint/><geom type="box" size="{half}" density="1100"/></body>' for i in range(n)
+    )
+
+    def theirs(h: float) -> tuple[float, float]:
+        import mujoco as mj
+
+        model, data = boxes_of_mujoco(bodies, h)
+        model.qpos0[:] = data.qpos
+        z, count = [], round(span / h)
+
+        def run() -> None:
+            mj.mj_resetData(model, data)
+            data.qvel[0], data.qvel[4] = 0.5 * size[2] * speed, speed
+            mj.mj_step(model, data, count)
+
+        used = least_time(run)
+        mj.mj_resetData(model, data)
+        data.qvel[0], data.qvel[4] = 0.5 * size[2] * speed, speed
+        for _ in range(count):
+            mj.mj_step(model, data)
+            z.append(float(data.qpos[7 * (n - 1) + 2]))
+        return used, fallen(h * np.arange(1, count + 1), np.array(z))
+
+    fine, peer = ours(1e-3 / 8), theirs(1e-3 / 8)[1]
+    for h in (2e-3, 1e-3, 5e-4):
+        used = least_time(lambda h=h: s.simulate(start, span, "moreau", step=h, tolerance=1e-4, outputs=2))
+        rows[f"Jourdain, {1e3 * h:g} ms"] = {"ms": 1e3 * used, "falls, s": ours(h), "error, s": abs(ours(h) - fine)}
+        used, at = theirs(h)
+        rows[f"MuJoCo, {1e3 * h:g} ms"] = {"ms": 1e3 * used, "falls, s": at, "error, s": abs(at - peer)}
+    told(f"{n} dominoes", rows)
+
+
+def targets(leg: str, t: Any, trots: bool, sin: Any, cos: Any, largest: Any, least: Any) -> tuple[Any, Any, Any]:
+    """Angles of hip, thigh and calf over time."""
+    phase, grow = 4 * math.pi * t + LEGS[leg], least(t, 1.0) if trots else 0.0
+    return 0.0, THIGH + 0.16 * grow * sin(phase), CALF - 0.45 * grow * largest(-cos(phase), 0.0)
+
+
+def quadruped(trots: bool) -> None:
+    """The robot of the examples, joints held by springs and dampers about moving angles."""
+    m = jd.read_urdf(DATA, base="free")
+    for leg in LEGS:
+        for part, target in zip(("hip", "thigh", "calf"), targets(leg, m.time, trots, jd.sin, jd.cos, jd.maximum, jd.minimum), strict=True):
+            joint = m.joints[f"{leg}_{part}_joint"]
+            m.force(joint, KP * (target - joint.position) - KD * joint.velocity)
+        m.initial |= {f"{leg}_thigh_joint": THIGH, f"{leg}_calf_joint": CALF}
+    m.initial["root.z"] = HEIGHT
+    m.contact("feet", m.shapes("*_foot"), m.ground, law=jd.contact.rigid(friction=0.8))
+    s, rows = m.compile(), dict[str, dict[str, float]]()
+    trunk = lambda h: np.array([s.simulate({}, 1.0, "moreau", step=h, outputs=2)[f"root.{c}"][-1] for c in "xyz"])
+    fine = trunk(1e-3 / 16)
+    for h in (2e-3, 1e-3, 5e-4):
+        sol = s.simulate({}, 1.0, "moreau", step=h)
+        used = least_time(lambda h=h: s.simulate({}, 1.0, "moreau", step=h, outputs=2))
+        rows[f"Jourdain, {1e3 * h:g} ms"] = {
+            "µs a step": 1e6 * used * h, "ms": 1e3 * used, "error, mm": 1e3 * float(np.linalg.norm(trunk(h) - fine)),
+            "depth, mm": 1e3 * float(sol["contacts.depth"].max()), "residual, m/s": float(sol["contacts.residual"].max()),
+        }  # fmt: skip
+    runs = {h: _quadruped_of_mujoco(h, trots) for h in (2e-3, 1e-3, 5e-4, 1e-3 / 16)}
+    for h in (2e-3, 1e-3, 5e-4):
+        used, at, depth = runs[h]
+        away = float(np.linalg.norm(at - runs[1e-3 / 16][1]))
+        rows[f"MuJoCo, {1e3 * h:g} ms"] = {"µs a step": 1e6 * used * h, "ms": 1e3 * used, "error, mm": 1e3 * away, "depth, mm": 1e3 * depth}
+    told("quadruped " + ("trots" if trots else "stands"), rows)
+
+
+def _quadruped_of_mujoco(h: float, trots: bool) -> tuple[float, np.ndarray, float]:
+    """Time for a second, the trunk's place after it, and the deepest penetration of all steps."""
+    import mujoco as mj
+    from mujoco import rollout
+
+    spec = mj.MjSpec.from_file(str(DATA))
+    spec.option.timestep, spec.option.cone = h, mj.mjtCone.mjCONE_ELLIPTIC
+    spec.option.integrator, spec.option.solver = mj.mjtIntegrator.mjINT_IMPLICITFAST, mj.mjtSolver.mjSOL_NEWTON
+    spec.compiler.fusestatic = False
+    for geom in spec.geoms:
+        foot = "foot" in geom.parent.name
+        geom.contype, geom.conaffinity = int(foot), int(foot)
+        geom.solref, geom.solimp, geom.friction, geom.condim = [2 * h, 1.0], [0.99, 0.999, 1e-4, 0.5, 2], [0.8, 0, 0], 3
+    floor = spec.worldbody.add_geom(type=mj.mjtGeom.mjGEOM_PLANE, size=[9, 9, 1], friction=[0.8, 0, 0], condim=3)
+    floor.solref, floor.solimp = [2 * h, 1.0], [0.99, 0.999, 1e-4, 0.5, 2]
+    base = spec.worldbody.first_body()
+    base.add_freejoint()
+    base.pos = [0, 0, HEIGHT]
+    names = [(leg, k, f"{leg}_{part}_joint") for leg in LEGS for k, part in enumerate(("hip", "thigh", "calf"))]
+    for _, _, joint in names:
+        act = spec.add_actuator(target=joint, trntype=mj.mjtTrn.mjTRN_JOINT, biastype=mj.mjtBias.mjBIAS_AFFINE)
+        act.gainprm[0], act.biasprm[1], act.biasprm[2] = KP, -KP, -KD
+    model = spec.compile()
+    data: Any = mj.MjData(model)
+    for _, k, joint in names:
+        data.qpos[model.joint(joint).qposadr[0]] = (0.0, THIGH, CALF)[k]
+    count = round(1.0 / h)
+    t = h * np.arange(count)
+    control = np.stack(
+        [np.broadcast_to(targets(leg, t, trots, np.sin, np.cos, np.maximum, np.minimum)[k], count) for leg, k, _ in names], axis=1
+    )
+    size = mj.mj_stateSize(model, mj.mjtState.mjSTATE_FULLPHYSICS)
+    start = np.zeros(size)
+    mj.mj_getState(model, data, start, mj.mjtState.mjSTATE_FULLPHYSICS)
+    used = least_time(lambda: rollout.rollout(model, data, initial_state=start[None], control=control[None]))
+    state, _ = rollout.rollout(model, data, initial_state=start[None], control=control[None])
+    mj.mj_setState(model, data, start, mj.mjtState.mjSTATE_FULLPHYSICS)
+    deepest = 0.0
+    for k in range(count):
+        data.ctrl[:] = control[k]
+        mj.mj_step(model, data)
+        deepest = max(deepest, -float(data.contact.dist.min())) if data.ncon else deepest
+    return used, state[0, -1, 1:4].copy(), deepest
+
+
+def penalty(n: int = 300, span: float = 0.5, step: float = 1e-4, stiffness: float = 1e5, damping: float = 50.0) -> None:
+    """Spheres that fall on a plate by surfaces that give way, without friction."""
+    radius, at = 0.05, places(n)
+    m, start = jd.Model("soft"), dict[str, float]()
+    m.ground.shapes.append(jd.plane())
+    for i, p in enumerate(at):
+        m.free(f"f{i}", m.ground, m.body(f"b{i}", shape=jd.sphere(radius, density=1000.0)))
+        start |= {f"f{i}.{c}": float(x) for c, x in zip("xyz", p, strict=True)}
+    m.contact("all", law=jd.contact.kelvin_voigt(stiffness=stiffness, damping=damping))
+    s = m.compile()
+    s.simulate(start, 2 * step, "velocity-verlet", step=step)
+    used = least_time(lambda: s.simulate(start, span, "velocity-verlet", step=step, outputs=2), 1)
+    sol = s.simulate(start, span, "velocity-verlet", step=step, outputs=251)
+    rows = {"Jourdain": {"µs a step": 1e6 * used * step / span, "depth, mm": 1e3 * float(sol["contacts.depth"].max())}}
+    try:
+        rows["Exudyn"] = _soft_of_exudyn(at, radius, span, step, stiffness, damping)
+    except ImportError:
+        print("Exudyn is not installed")
+    told(f"{n} soft spheres", rows)
+
+
+def _soft_of_exudyn(at: np.ndarray, radius: float, span: float, step: float, stiffness: float, damping: float) -> dict[str, float]:
+    """The same by mass points; stiffness in series with that of the other surface gives the pair's."""
+    import exudyn as exu
+    from exudyn.itemInterface import LoadMassProportional, MarkerBodyMass, MarkerNodePosition, MassPoint, NodePoint
+    from exudyn.utilities import MarkerBodyRigid, ObjectGround
+
+    container = exu.SystemContainer()
+    mbs = container.AddSystem()
+    contact, mass = mbs.AddGeneralContact(), 1000.0 * 4.0 / 3.0 * math.pi * radius**3
+    contact.SetFrictionPairings(np.zeros((1, 1)))
+    side, top = float(np.abs(at[:, :2]).max()) + 0.5, float(at[:, 2].max()) + 0.3
+    ground = mbs.AddMarker(MarkerBodyRigid(bodyNumber=mbs.AddObject(ObjectGround())))
+    corners = [[-side, -side, 0.0], [side, -side, 0.0], [side, side, 0.0], [-side, side, 0.0]]
+    contact.AddTrianglesRigidBodyBased(ground, 2 * stiffness, 2 * damping, 0, corners, [[0, 1, 2], [0, 2, 3]])
+    nodes = []
+    for p in at:
+        node = mbs.AddNode(NodePoint(referenceCoordinates=list(p)))
+        body = mbs.AddObject(MassPoint(physicsMass=mass, nodeNumber=node))
+        mbs.AddLoad(LoadMassProportional(markerNumber=mbs.AddMarker(MarkerBodyMass(bodyNumber=body)), loadVector=[0, 0, -9.81]))
+        contact.AddSphereWithMarker(mbs.AddMarker(MarkerNodePosition(nodeNumber=node)), radius, 2 * stiffness, 2 * damping, 0)
+        nodes.append(node)
+    cells = max(2, round(side / (2 * radius)))
+    contact.SetSearchTreeCellSize([cells, cells, max(2, round(top / (4 * radius)))])
+    contact.SetSearchTreeBox([-side, -side, -0.2], [side, side, top])
+    mbs.Assemble()
+    settings = exu.SimulationSettings()
+    settings.timeIntegration.numberOfSteps, settings.timeIntegration.endTime = round(span / step), span
+    settings.solutionSettings.writeSolutionToFile = settings.solutionSettings.sensorsWritePeriod = 0
+    settings.timeIntegration.verboseMode = 0
+    settings.parallel.numberOfThreads = 1
+    begun = time.process_time()
+    mbs.SolveDynamic(settings, solverType=exu.DynamicSolverType.VelocityVerlet)
+    used = time.process_time() - begun
+    z = np.array([mbs.GetNodeOutput(node, exu.OutputVariableType.Position)[2] for node in nodes])
+    return {
+        "µs a step": 1e6 * used * step / span,
+        "least height at the end, mm": 1e3 * float(z.min()),
+        "depth at the end, mm": 1e3 * float(radius - z.min()),
+    }
+
+
+def batch(runs: int = 200) -> None:
+    """Thrown boxes, each from another start, on one core and on two."""
+    m = jd.Model("thrown")
+    m.ground.shapes.append(jd.plane())
+    m.free("f", m.ground, m.body("b", shape=jd.box(0.1, 0.07, 0.06, density=700.0)))
+    m.contact("all", law=jd.contact.rigid(friction=0.4, restitution=0.3))
+    s, rng = m.compile(), np.random.default_rng(0)
+    starts = [{"f.z": 0.15, "f.x_rate": float(x), "f.orientation.omega_y": float(w)} for x, w in rng.uniform(-2, 2, (runs, 2))]
+    took = {}
+    for workers in (1, 2):
+        options: dict[str, Any] = dict(t=0.5, method="moreau", step=1e-3, outputs=["f.z"], progress=False, threads=workers)
+        s.sweep({}, initial=starts[:20], **options)
+        begun = time.perf_counter()
+        s.sweep({}, initial=starts, **options)
+        took[workers] = time.perf_counter() - begun
+    told(f"{runs} runs", {f"{w} threads": {"s": x, "of ideal": took[1] / x / w} for w, x in took.items()})
+
+
+ALL: dict[str, Callable[[], None]] = {
+    "stack": stack, "dominoes": dominoes, "stands": lambda: quadruped(False), "trots": lambda: quadruped(True), "penalty": penalty, "batch": batch,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    for word in sys.argv[1:] or ALL:
+        ALL[word]()
