@@ -35,7 +35,7 @@ run: $(VENV)/.run
 # Types are checked beside the tests, because mypy has use for one core only; what it says stands below their summary.
 test: style tools
 	@mkdir -p .cache; $(BIN)/mypy >.cache/types.txt 2>&1 & types=$$!; trap 'kill $$types 2>/dev/null' INT TERM; \
-	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not slow" --durations=15 --timeout=300 $(PYTEST_ARGS); tests=$$?; \
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not slow" -rfER --durations=15 --timeout=300 $(PYTEST_ARGS); tests=$$?; \
 	wait $$types; types=$$?; echo "mypy:"; cat .cache/types.txt; \
 	test $$tests -eq 0 || echo "make test: tests failed" >&2; test $$types -eq 0 || echo "make test: mypy failed" >&2; \
 	test $$tests -eq 0 && test $$types -eq 0

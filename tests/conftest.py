@@ -51,11 +51,16 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests in a browser, whose pictures the processor draws, may take as long as a busy machine needs for them."""
-    if config.pluginmanager.hasplugin("timeout"):
-        for item in items:
-            if item.get_closest_marker("browser"):
-                item.add_marker(pytest.mark.timeout(1800))
+    """Tests in a browser, whose pictures the processor draws, take as long as a busy machine needs for them, and are begun again (told by -rR) up to twice."""
+    more = [
+        m
+        for plugin, m in (("timeout", pytest.mark.timeout(1800)), ("rerunfailures", pytest.mark.flaky(reruns=2)))
+        if config.pluginmanager.hasplugin(plugin)
+    ]
+    for item in items:
+        if item.get_closest_marker("browser"):
+            for mark in more:
+                item.add_marker(mark)
 
 
 #: Folders whose tests evaluate large functions of many models a few times each: most of their time is compilation, which may be quick.
