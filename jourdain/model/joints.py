@@ -157,6 +157,25 @@ class Joint:
         """Acceleration symbol of a joint of one freedom."""
         return self._single().a[0]
 
+    def _motion_symbols(self) -> dict[str, Expr]:
+        """Positions, velocities and accelerations by the names of their channels, without the joint's: angle, angle_rate, angle_acc."""
+        blocks = [c for c in self.coordinates if not c.is_quaternion]
+        return {e.name.removeprefix(f"{self.name}."): e for c in blocks for e in (*c.q, *c.v, *c.a)}
+
+    def __getattr__(self, name: str) -> Expr:
+        """The symbol of a channel of this joint: ``hinge.angle`` stands for what results call "hinge.angle"."""
+        if name.startswith("_") or name in self.__dataclass_fields__:  # asked by copies that are not yet filled
+            raise AttributeError(name)
+        known = self._motion_symbols()
+        if name in known:
+            return known[name]
+        raise AttributeError(
+            f"joint '{self.name}' ({self.kind}) has no '{name}'; its motion is called {', '.join(known) or 'nothing: it has none'}"
+        )
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._motion_symbols()]
+
     def coordinate(self, name: str) -> Coordinate:
         """A coordinate by its short name, such as "x" or "angle"."""
         for c in self.coordinates:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -335,3 +336,15 @@ def test_wrong_prescribed_motion() -> None:
         with pytest.raises(ModelError, match=message):
             attempt()
     assert all(c.nature == "free" for j in m.joints.values() for c in j.coordinates)
+
+
+def test_motions_by_the_names_of_their_channels() -> None:
+    m = jd.Model("names")
+    hinge, free = (getattr(m, kind)(kind, m.ground, m.body(f"on {kind}", mass=1.0)) for kind in ("revolute", "free"))
+    assert hinge.angle is hinge.position and hinge.angle_rate is hinge.velocity and hinge.angle_acc is hinge.acceleration
+    assert [str(e) for e in (free.x, free.z_rate)] == ["free.x", "free.z_rate"] and "angle_rate" in dir(hinge)
+    assert copy.deepcopy(hinge).angle is hinge.angle and not hasattr(hinge, "_ipython_display_")
+    with pytest.raises(
+        AttributeError, match=r"joint 'revolute' \(revolute\) has no 'angel'; its motion is called angle, angle_rate, angle_acc"
+    ):
+        hinge.angel  # noqa: B018
