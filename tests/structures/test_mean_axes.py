@@ -355,7 +355,7 @@ def test_08_T10_steady_spin_is_an_equilibrium(frame: str, modes: int | None) -> 
     rates[0::2], rates[1::2] = -omega * d[:, 1], omega * d[:, 0]
     at = (0, 6) if frame == "nodal-fixed" else None
     start = tisserand_start(part, d, rates) if frame == "tisserand" else frame_of(part, d, rates, frame, at)
-    end = FloatingBody(part, frame, modes=modes, at=at).simulate(start, [0.0, 4.0], rtol=1e-10).states[-1]
+    end = FloatingBody(part, frame, modes=modes, at=at).simulate(start, [0.0, 4.0], rtol=1e-12).states[-1]
     assert_allclose(end.deflection, start.deflection, atol=1e-9)
     assert_allclose(end.rate, 0, atol=1e-8)
     assert end.omega[2] == pytest.approx(omega, abs=1e-10)
