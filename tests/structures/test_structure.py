@@ -340,3 +340,15 @@ def test_enough_says_which_modes_a_load_needs() -> None:
 def test_wrong_numbers_of_generators_are_told(made: Callable[[], object], told: str) -> None:
     with pytest.raises(jd.InputError, match=told):
         made()
+
+
+@pytest.mark.parametrize("elements", [3, 10])
+def test_rotations_that_cost_least_are_the_smallest(elements: int) -> None:
+    """A straight beam twists as a whole for nothing: the matrix of its rotations is singular, and no rounding may decide."""
+    part = S.beam((0, 0, 0), (0.4, 0.3, 0.2), S.rectangle(0.03, 0.02), STEEL, elements=elements)
+    fields = S.Structure(part.nodes, part.M, part.K).linear_displacements
+    assert fields is not None
+    turns = part.dofs.components >= 3
+    K, moved = part.K.toarray()[turns][:, turns], np.where(turns[:, None, None], 0.0, fields).reshape(-1, 9)
+    wanted = np.linalg.lstsq(K, -(part.K @ moved)[turns], rcond=1e-11)[0]
+    assert_allclose(fields[turns].reshape(-1, 9), wanted, atol=1e-7)
