@@ -4,7 +4,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 from .errors import InputError, JourdainError, ModelError, SolverError
-from .forking import fork_after_imports as _fork_after_imports
+from .forking import forks_do_no_harm as _forks_do_no_harm
 from .model import Body, Frame, Joint, Model
 from .moved import install as _install_older_names
 from .symbolic import (  # fmt: skip
@@ -129,7 +129,7 @@ _LATER = {
     "SimulationInterrupted": "systems.run",
 }
 
-_fork_after_imports()
+_forks_do_no_harm()
 _install_older_names()
 del TYPE_CHECKING
 

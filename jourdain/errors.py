@@ -19,8 +19,21 @@ class InputError(JourdainError, ValueError):
     """An argument given to a function has the wrong shape, type, unit or value."""
 
 
+class NumberError(ModelError, InputError):
+    """What was given, for a model or to a function, is no number; whoever catches errors of either catches this one."""
+
+
 class SolverError(JourdainError, RuntimeError):
     """A numerical method could not go on; the message says where, when and what to try."""
+
+
+def short(value: object, most: int = 60) -> str:
+    """A value as messages show it: one line, cut where it is long, and by its type where it cannot be written."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # of a user's own __repr__, or a whole number of more than 4300 digits
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 #: Most names that are compared letter by letter.

@@ -16,7 +16,7 @@ from numbers import Complex, Integral, Real
 from types import ModuleType
 from typing import Any, TypeVar
 
-from .errors import InputError, JourdainError, ModelError, nearest
+from .errors import InputError, JourdainError, ModelError, nearest, short
 
 #: Numbers of arguments in Python's words.
 _COUNT = re.compile(r"(?<=takes )\d+|(?<=from )\d+|(?<=to )\d+|(?<=but )\d+")
@@ -157,7 +157,7 @@ def _of_the_wrong_kind(function: Callable[..., Any], values: list[tuple[inspect.
     for p, value in values:
         kinds = _alternatives(p.annotation) if isinstance(p.annotation, str) else ["Any"]
         if not any(_is_of(value, kind, function) for kind in kinds):
-            return f"{p.name} = {_short(value)} is no {' or '.join(_in_words(kind) for kind in kinds if kind != 'None')}"
+            return f"{p.name} = {short(value)} is no {' or '.join(_in_words(kind) for kind in kinds if kind != 'None')}"
     return None
 
 
@@ -169,7 +169,7 @@ def _complained_of(text: str, values: list[tuple[inspect.Parameter, Any]]) -> st
         items = list(value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else [])[:10]
         named = {type(x).__name__ for x in (value, *items) if x is not p.default} & kinds
         if named or any(isinstance(x, str | bytes) and repr(x) in text for x in (value, *items)):
-            found.append(f"{p.name} = {_short(value)} does not fit ({text})")
+            found.append(f"{p.name} = {short(value)} does not fit ({text})")
     return found[0] if len(found) == 1 else None
 
 
@@ -253,11 +253,6 @@ _WORDS |= (
 def _in_words(kind: str) -> str:
     base = kind.partition("[")[0].rpartition(".")[2]
     return _WORDS.get(base, base)
-
-
-def _short(value: Any) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 __all__ = ["FAILURES", "is_told", "of_the_call", "told", "told_function", "told_name", "unfit"]

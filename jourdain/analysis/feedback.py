@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..reals import reals
 from ..shown import Shown
 from ..symbolic.expr import Expr, as_expr
 from ..systems.inputs import Controller
@@ -25,7 +26,7 @@ def gain_locus(linear: LinearSystem, input: str, output: str, gains: Any) -> Roo
     b, c = linear.B[:, _place(input, linear.inputs, "input")], linear.C[_place(output, linear.outputs, "output")]
     d = float(linear.D[linear.outputs.index(output), linear.inputs.index(input)])
     rows: list[np.ndarray] = []
-    grid = np.atleast_1d(np.asarray(gains, dtype=float))
+    grid = np.atleast_1d(reals(gains, "root locus: gains"))
     if grid.ndim != 1 or not np.isfinite(grid).all():
         raise InputError(f"root locus: gains = {gains!r} are no list of finite numbers")
     for k in grid.tolist():
@@ -162,7 +163,7 @@ def _input_weights(linear: LinearSystem, given: Any) -> np.ndarray:
 
 
 def _matrix(given: Any, n: int, what: str, names: list[str]) -> np.ndarray:
-    array = np.asarray(given, dtype=float)
+    array = reals(given, f"lqr: {what}")
     array = np.diag(np.broadcast_to(array, n)) if array.ndim < 2 and array.size in (1, n) else array
     if array.shape != (n, n) or not np.allclose(array, array.T):
         raise InputError(

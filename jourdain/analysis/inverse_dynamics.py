@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import InputError, SolverError
 from ..formalisms.functions.drive_forces import drive_force_names
+from ..reals import reals
 from ..shown import Shown
 from ..systems.outputs.reactions import multiplier_channel
 from ..systems.pushed import pushed_system, touches_rigidly
@@ -334,7 +335,7 @@ def as_motion(system: System, given: Any, times: Any = None, x0: Any = None) -> 
     if isinstance(given, Motion):
         return given
     if isinstance(given, tuple) and len(given) == 4:
-        t, q, v, a = (np.asarray(x, dtype=float) for x in given)
+        t, q, v, a = (reals(x, f"inverse dynamics: {n}") for n, x in zip("tqva", given, strict=True))
         shapes = [(len(t), n) for n in (system.nq, system.nv, system.nv)]
         for name, x, shape in zip("qva", (q, v, a), shapes, strict=True):
             if x.shape != shape:

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import InputError, SolverError
 from ..model.values import rotation as rotation_value
 from ..model.values import vector
+from ..reals import reals
 from ..shown import Shown
 from ..systems.constraints import velocity_column
 from ..systems.state import State
@@ -145,7 +146,7 @@ def _target(system: System, path: str, given: Any) -> Target:
         if p is None and R is None:
             raise InputError(f"{what}: give a position, a rotation, or both")
     elif np.shape(given) == (4, 4):
-        T = np.asarray(given, dtype=float)
+        T = reals(given, what)
         p, R, weights = T[:3, 3], T[:3, :3], (1.0, 1.0)
     elif np.shape(given) == (3,) and not isinstance(given, Mapping):
         p, R, weights = given, None, (1.0, 1.0)

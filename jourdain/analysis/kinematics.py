@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
+from ..reals import reals
 from ..shown import Shown
 from ..systems.constraints import velocity_column
 from ..systems.state import State
@@ -122,11 +123,9 @@ def kinematics(
     [0.0, 3.0]
     """
     try:
-        grid = np.atleast_1d(np.asarray(times, dtype=float))
-    except (TypeError, ValueError):
-        raise InputError(
-            f"kinematics: the times {times!r} are not numbers; give times first, then the motion: kinematics(times, {{…}})"
-        ) from None
+        grid = np.atleast_1d(reals(times, "kinematics: the times"))
+    except InputError as error:
+        raise InputError(f"{error}; give times first, then the motion: kinematics(times, {{…}})") from None
     if grid.ndim != 1 or not len(grid) or np.any(np.diff(grid) <= 0):
         raise InputError("kinematics: the times must be a list of increasing numbers")
     start = x0 if isinstance(x0, State) else system.state({**(x0 or {}), **(guess or {})})

@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import InputError
 from ..formalisms.functions.drive_forces import drive_force_names
 from ..model.values import value
+from ..reals import reals
 from ..shown import Shown
 from ..symbolic.expr import Expr
 from ..systems.constraints import velocity_column
@@ -92,7 +93,7 @@ class LinearSystem(Shown):
 
     def response(self, frequencies: Any) -> np.ndarray:
         """C (iω − A)⁻¹ B + D for frequencies in Hz: shape (frequencies, outputs, inputs)."""
-        s = 2j * np.pi * np.atleast_1d(np.asarray(frequencies, dtype=float))
+        s = 2j * np.pi * np.atleast_1d(reals(frequencies, "response: frequencies"))
         if s.ndim != 1:
             raise InputError(f"response: frequencies of the shape {s.shape} are no list of frequencies in Hz")
         eye = np.eye(len(self.A))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError
+from ..reals import reals
 from ..shown import Shown
 from ..symbolic.expr import Expr
 from .eigen import growing, spectrum
@@ -326,7 +327,7 @@ def frequency_response(
     """Response of an output (a name or an expression) to a harmonic input about a state."""
     outputs: Any = {"output": output} if isinstance(output, Expr) else [output]
     linear = system.linearise(state, inputs=[input], outputs=outputs, u=u, **_given(contacts))
-    f = np.atleast_1d(np.asarray(frequencies, dtype=float))
+    f = np.atleast_1d(reals(frequencies, "frequency_response: frequencies"))
     if f.ndim != 1 or not f.size:
         raise InputError(f"frequency_response: frequencies = {frequencies!r} are no list of frequencies in Hz")
     try:
@@ -410,7 +411,7 @@ def root_locus(
     With ``rebalance`` the equilibrium is found anew for each value, from the one before (further ``options`` are those of
     :func:`~jourdain.analysis.equilibrium.equilibrium`); without, the state is kept.
     """
-    grid = np.atleast_1d(np.asarray(values, dtype=float))
+    grid = np.atleast_1d(reals(values, f"root locus: values of '{parameter}'"))
     inputs = dict(u or {})
     is_input = parameter in system.model.inputs
     system.check_inputs([parameter] if is_input else [])
@@ -442,7 +443,7 @@ def campbell(
     """
     if not speeds:
         raise InputError("modal: speeds= is empty; give a velocity and its values, such as {'shoulder.angle_rate': (0, 5, 10)}")
-    columns = {name: np.atleast_1d(np.asarray(values, dtype=float)) for name, values in speeds.items()}
+    columns = {name: np.atleast_1d(reals(values, f"modal: speeds of '{name}'")) for name, values in speeds.items()}
     lengths = {len(v) for v in columns.values()}
     if len(lengths) != 1:
         raise InputError(f"modal: speeds= has {', '.join(f'{len(v)} values of {n!r}' for n, v in columns.items())}; give as many of each")

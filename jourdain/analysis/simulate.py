@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, ModelError
+from ..errors import InputError, short
 from ..model.contact.methods import touches
 from ..model.values import number
+from ..reals import real, reals
 from ..results.solution import Solution
 from ..solvers import AUTO, EXPLICIT, IMPLICIT
 from ..systems.inputs import Controller, Inputs
@@ -161,10 +162,7 @@ def _given_steps(name: str, steps: Any, given: Mapping[str, Any]) -> np.ndarray 
                 f"simulate '{name}': the solution given as steps= was found by methods in turns; simulate it with one, as method='{EXPLICIT}'"
             )
         return steps.t
-    try:
-        return np.asarray(steps, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"simulate '{name}': steps = {steps!r} are neither a solution nor instants in seconds") from None
+    return reals(steps, f"simulate '{name}': steps, neither a solution nor instants,")
 
 
 #: Options that are times.
@@ -217,7 +215,7 @@ def span_of(name: str, begun: float, t: Any) -> tuple[float, float]:
     except InputError:
         raise
     except (TypeError, ValueError):
-        raise InputError(f"simulate '{name}': the time {t!r} is neither a number of seconds nor a pair (start, end)") from None
+        raise InputError(f"simulate '{name}': the time {short(t)} is neither a number of seconds nor a pair (start, end)") from None
     if not (last > first and math.isfinite(last - first)):
         raise InputError(f"simulate '{name}': the end {last:g} s is not after the start {first:g} s, or not finite")
     return first, last
@@ -225,10 +223,7 @@ def span_of(name: str, begun: float, t: Any) -> tuple[float, float]:
 
 def seconds(given: Any, what: str) -> float:
     """A time (s), perhaps written with its unit."""
-    try:
-        return number(given, what, "s") if isinstance(given, str) else float(given)
-    except ModelError as error:
-        raise InputError(str(error)) from None
+    return number(given, what, "s") if isinstance(given, str) else real(given)
 
 
 def instants_of(name: str, span: tuple[float, float], times: Any, outputs: int | None) -> Any:
@@ -238,15 +233,15 @@ def instants_of(name: str, span: tuple[float, float], times: Any, outputs: int |
     if times is not None:
         raise InputError(f"simulate '{name}': times= and outputs= both say what to keep; give one of them")
     if not isinstance(outputs, (int, np.integer)) or outputs < 2:
-        raise InputError(f"simulate '{name}': outputs = {outputs!r} must be a whole number of at least 2")
-    return np.linspace(*span, outputs)
+        raise InputError(f"simulate '{name}': outputs = {short(outputs)} must be a whole number of at least 2")
+    try:
+        return np.linspace(*span, outputs)
+    except (ValueError, MemoryError) as error:
+        raise InputError(f"simulate '{name}': outputs = {short(outputs)} are more instants than there is memory for ({error})") from None
 
 
 def _checked_times(name: str, span: tuple[float, float], times: Any) -> np.ndarray:
-    try:
-        found = np.atleast_1d(np.asarray(times, dtype=float))
-    except (TypeError, ValueError):
-        raise InputError(f"simulate '{name}': times = {times!r} are not instants in seconds") from None
+    found = np.atleast_1d(reals(times, f"simulate '{name}': times"))
     slack = 1e-12 * max(abs(span[0]), abs(span[1]))
     if found.ndim != 1 or not np.isfinite(found).all() or (np.diff(found) < 0).any():
         raise InputError(f"simulate '{name}': output times must be one row, finite and in order")

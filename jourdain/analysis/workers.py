@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, JourdainError
+from ..forking import lock
 from ..native.lanes import thread_count
 
 Workers = None | int | str | Executor | Any
@@ -62,7 +63,7 @@ class OtherVersion(WorkersError):
 
 _TASKS: dict[str, Any] = {}
 _READY = threading.local()
-_FIRST = threading.Lock()
+_FIRST = lock()
 
 
 def attempt(task: Callable[[Any], Any], job: Any) -> Any:

@@ -97,10 +97,14 @@ class MeshFile(Shape):
         raise InputError(f"mesh '{Path(self.path).name}': it is drawn only; use jourdain.model.shapes.mesh for its mass")
 
 
+#: Files by which folders say that they are packages: of ROS, and models of Gazebo.
+_MARKS = ("package.xml", "model.config")
+
+
 def _package_around(folder: Path) -> Path:
     """The folder of the ROS package that a folder belongs to, or itself."""
     for place in (folder, *folder.parents[:4]):
-        if (place / "package.xml").is_file():
+        if any((place / mark).is_file() for mark in _MARKS):
             return place
     return folder.parent if folder.name == "urdf" else folder
 
@@ -108,7 +112,8 @@ def _package_around(folder: Path) -> Path:
 class MeshFinder:
     """Finds the file of a mesh named in a model file; what is missing is noted, not an error.
 
-    Relative, absolute and ``file://`` addresses are read within ``root`` (by default the package of the model's folder) alone.
+    Relative, absolute and ``file://`` addresses are read within ``root`` (by default the package of the model's folder) alone;
+    ``package://`` and ``model://`` name packages that are given, within ``root``, or around it and say that they are one (``package.xml``).
     """
 
     def __init__(self, folder: Path | None, packages: Packages, root: str | os.PathLike[str] | None = None) -> None:
@@ -147,7 +152,10 @@ class MeshFinder:
         package, _, inside = unquote(rest).partition("/")
         root = self._package(package)
         if root is None:
-            return None, f"the package '{package}' is not known; pass packages={{'{package}': folder}}"
+            return (
+                None,
+                f"the package '{package}' is not known; pass packages={{'{package}': folder}} (a folder near the model counts if it holds a package.xml)",
+            )
         path = (root / inside).resolve()
         if not path.is_relative_to(root.resolve()):
             return None, f"it leaves the folder of the package '{package}'"
@@ -169,16 +177,15 @@ class MeshFinder:
             if name in self.packages:
                 return Path(self.packages[name])
         search = [] if self.folder is None else [self.folder.resolve(), *self.folder.resolve().parents]
-        for folder in search:
-            if folder.name == name:
-                return folder
+        around = [*(f for f in search if f.name == name), *(f / name for f in search[:6] if f.parent != f)]
         roots = [Path(p) for p in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
-        for folder in [*(f for f in search[:6] if f.parent != f), *roots]:
-            if (folder / name).is_dir():
-                return folder / name
-            if folder.name == name and folder.is_dir():
-                return folder
-        return None
+        known = [found for f in roots for found in (f / name, f) if found.name == name]
+        return next((f for f in [*filter(self._may_be_named, around), *known] if f.is_dir()), None)
+
+    def _may_be_named(self, folder: Path) -> bool:
+        """Whether a folder is a package, or within the model's own: any other may hold what is not meant for the model."""
+        own = self.root is not None and folder.resolve().is_relative_to(self.root)
+        return own or any((folder / mark).is_file() for mark in _MARKS)
 
 
 __all__ = ["MeshFile", "MeshFinder", "Packages", "hex_colour", "placed"]

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, TypeVar
 
-from jourdain.errors import InputError
+from jourdain.errors import InputError, short
+from jourdain.reals import NotReal, real
 
 BASE = ("m", "kg", "s", "rad", "A", "K")
 """Base units, in the order of the exponents in :attr:`Unit.dimension`; the angle counts as one, so it is checked."""
@@ -376,10 +377,13 @@ def quantity(value: str | float, expects: str | None = None) -> float:
     >>> quantity("2.5 mm", expects="m")
     0.0025
     """
-    if isinstance(value, bool) or not (isinstance(value, str) or hasattr(value, "__float__")):
-        raise UnitError(f"{value!r} is not a quantity; give a number (SI) or text such as '30 deg'")
     if not isinstance(value, str):
-        return float(value)
+        try:
+            if isinstance(value, bool):
+                raise NotReal("it is a truth value")
+            return real(value)
+        except NotReal as error:
+            raise UnitError(f"{short(value)} is not a quantity ({error}); give a number (SI) or text such as '30 deg'") from None
     match = re.match(_NUMBER, value)
     if match is None or len(value) > _MAX_LENGTH:
         raise UnitError(f"quantity {value[:40]!r} does not begin with a number; write it like '30 deg' or '2.5 mm'")

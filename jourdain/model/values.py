@@ -9,8 +9,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..errors import InputError, ModelError
-from ..symbolic.expr import ONE, Expr, as_expr, div
+from ..errors import InputError, JourdainError, ModelError, NumberError, short
+from ..reals import NotReal, real
+from ..symbolic.expr import ONE, Expr, as_expr, constant, div
 from ..symbolic.functions import sqrt
 from ..symbolic.vectors import AXES, IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
 from ..told import of_the_call
@@ -39,15 +40,16 @@ def value(given: Any, what: str, expects: str | None = None) -> Expr:
             _check_declared(given, what, expects)
         return given  # type: ignore[no-any-return]
     try:
-        return as_expr(_quantity(given, expects) if isinstance(given, str) else given)
-    except (TypeError, ValueError, OverflowError) as error:
-        if isinstance(given, (float, np.floating)):
-            raise ModelError(f"{what}: {given} is not a finite number") from None
+        found = _quantity(given, expects) if isinstance(given, str) else real(given)
+    except (NotReal, ValueError) as error:
         from .units import DimensionError
 
         if isinstance(error, DimensionError):
-            raise ModelError(f"{what}: {error}") from None
-        raise ModelError(f"{what}: {given!r} is not a number, an expression or a text with a unit ({error})") from None
+            raise NumberError(f"{what}: {error}") from None
+        raise NumberError(f"{what}: {short(given)} is not a number, an expression or a text with a unit ({error})") from None
+    if not math.isfinite(found):
+        raise NumberError(f"{what}: {found if isinstance(given, float) else short(given)} is not a finite number")
+    return constant(found)
 
 
 def _check_declared(given: Expr, what: str, expects: str) -> None:
@@ -192,10 +194,17 @@ def traced(law: Callable[..., Any], what: str, *symbols: Any) -> Any:
     """What a law gives for symbols; one that gives something else each time it is asked cannot be written down once."""
     try:
         given, again = law(*symbols), law(*symbols)
-    except TypeError as error:
-        if not of_the_call(error):
-            raise
-        raise InputError(f"{what}: the function does not fit ({error}); it is called with {', '.join(map(str, symbols))}") from None
+    except JourdainError as error:
+        if type(error) is InputError:  # of an operation, which does not know whose it is
+            raise InputError(f"{what}: {error}") from error
+        raise
+    except Exception as error:
+        called = f"it is called with {', '.join(map(str, symbols)) or 'nothing'}"
+        if of_the_call(error):
+            raise InputError(f"{what}: the function does not fit ({error}); {called}") from None
+        raise InputError(
+            f"{what} raised {type(error).__name__}: {error}; {called}, and must give a number or an expression of it"
+        ) from error
     numbers = isinstance(given, (int, float)) and isinstance(again, (int, float))
     if numbers and given != again and not (given != given and again != again):
         raise InputError(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..reals import reals
 from ..symbolic.function import SymbolicFunction
 from ..symbolic.graph import Operations
 from . import engine, fastcall
@@ -328,21 +329,9 @@ def _careful_call(reference: weakref.ref[Function]) -> Callable[..., Any]:
 
 def _real_array(value: Any, what: str, copy: bool = False) -> np.ndarray:
     """A contiguous float64 array from anything that holds real numbers; at least one-dimensional."""
-    try:
-        array = np.asarray("none" if value is None else value)
-        if array.dtype.kind == "O":
-            array = array.astype(float)
-    except (TypeError, ValueError, OverflowError):
-        array = np.empty(0, dtype=str)
-    if array.dtype.kind == "c":
-        raise InputError(f"{what}: the values are complex; compiled functions take real numbers")
-    if array.dtype.kind not in "fiub":
-        arrays = [n for n in ("q", "v") if hasattr(value, n)]
-        given = (
-            f"a {type(value).__name__}; its arrays are .{' and .'.join(arrays)}" if arrays else f"{type(value).__name__} {str(value)[:40]}"
-        )
-        raise InputError(f"{what}: an array of numbers is needed, got {given}")
-    result = np.ascontiguousarray(array, dtype=float)
+    if arrays := [n for n in ("q", "v") if hasattr(value, n)]:
+        raise InputError(f"{what}: an array of numbers is needed, got a {type(value).__name__}; its arrays are .{' and .'.join(arrays)}")
+    result = np.ascontiguousarray(reals(value, what))
     return result.copy() if copy and result is value else result
 
 

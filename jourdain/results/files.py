@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import math
 import os
 import re
 import zipfile
@@ -153,8 +154,10 @@ def _write_parquet(sol: Solution, path: Path) -> None:
 
 def _read_parquet(path: Path) -> Solution:
     pq = need("pyarrow.parquet", "files", ".parquet")
+    promised = pq.read_metadata(path)
+    check_room(8 * promised.num_rows * promised.num_columns)
     table = pq.read_table(path, memory_map=False, page_checksum_verification=True)
-    known = {**(pq.read_metadata(path).metadata or {}), **(table.schema.metadata or {})}  # what grew in pieces has it behind its rows
+    known = {**(promised.metadata or {}), **(table.schema.metadata or {})}  # what grew in pieces has it behind its rows
     head = check_header(metadata.loads(known[_HEADER.encode()].decode()))
     flat = {name: table[name].to_numpy() for name in table.column_names}
     return build(head, flat["t"], _assembler(head, flat))
@@ -209,15 +212,19 @@ def _read_hdf5(path: Path) -> Solution:
             raise ResultFileError(_CHANGED)
     with h5py.File(path, "r") as file:
         head = check_header(metadata.loads(_own(h5py, file, _HEADER).asstr()[()]))
-        return build(head, _own(h5py, file, "t")[()], lambda name: _own(h5py, file, f"channels/{name}")[()])
+        sizes = {c["name"]: head["samples"] * math.prod(c["shape"]) for c in head["channels"]}
+        t = _own(h5py, file, "t", head["samples"])[()]
+        return build(head, t, lambda name: _own(h5py, file, f"channels/{name}", sizes[name])[()])
 
 
 #: Filters of HDF5 itself (gzip, shuffle, checksum): others would be looked for in shared libraries.
 _HDF5_FILTERS = (1, 2, 3)
 
 
-def _own(h5py: Any, file: Any, path: str) -> Any:
-    """A dataset of the file, unless it or what leads to it is in another file: a result never reads what it does not contain."""
+def _own(h5py: Any, file: Any, path: str, size: int = 1) -> Any:
+    """A dataset of the file with so many entries, unless it or what leads to it is in another file: a result never reads what it does not
+    contain.
+    """
     place = file
     for word in path.split("/"):
         if not isinstance(place, h5py.Group) or not isinstance(place.get(word, getlink=True), h5py.HardLink):
@@ -228,7 +235,9 @@ def _own(h5py: Any, file: Any, path: str) -> Any:
     created = place.id.get_create_plist()
     if any(created.get_filter(i)[0] not in _HDF5_FILTERS for i in range(created.get_nfilters())):
         raise ResultFileError(f"{_DAMAGED} ({path!r} is packed by a filter that results do not use)")
-    check_room(place.size * place.dtype.itemsize)
+    if place.size != size:
+        raise ResultFileError(f"{_DAMAGED} ({path!r} has {place.size} entries instead of {size})")
+    check_room(size * place.dtype.itemsize)
     return place
 
 
@@ -305,11 +314,12 @@ def _mat_text(image: bytes) -> bytes:
 
 
 def _read_mat(path: Path) -> Solution:
-    from scipy.io import loadmat
+    from scipy.io import loadmat, whosmat
 
     image = path.read_bytes()
     if image[:_MAT_TEXT] != _mat_text(image):
         raise ResultFileError(_CHANGED)
+    check_room(sum(8 * math.prod(shape) for _, shape, _ in whosmat(io.BytesIO(image))))
     contents = loadmat(io.BytesIO(image))
     head = check_header(metadata.loads(str(contents[_HEADER].item())))
     short = _matlab_names([channel["name"] for channel in head["channels"]])

@@ -16,7 +16,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, short
+from ..reals import NotReal, real
 
 #: What a symbol stands for; the value is the bit by which every expression knows what it depends on.
 KINDS = {"parameter": 1, "time": 2, "position": 4, "velocity": 8, "acceleration": 16, "input": 32, "state": 64}
@@ -233,11 +234,9 @@ def as_expr(value: Any) -> Expr:
     if value.__class__ is Expr:
         return value  # type: ignore[no-any-return]
     try:
-        return constant(value)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise TypeError(f"{value!r} is neither a number nor an expression") from None
+        return constant(real(value))
+    except NotReal as error:
+        raise TypeError(f"{short(value)} is neither a number nor an expression ({error})") from None
 
 
 def _with_foreign(function: Callable[[Expr, Expr], Expr], a: Expr, other: Any) -> Any:
@@ -246,9 +245,9 @@ def _with_foreign(function: Callable[[Expr, Expr], Expr], a: Expr, other: Any) -
     if isinstance(other, np.ndarray) and other.ndim:
         return _elementwise(lambda x: function(a, as_expr(x)), other)
     if isinstance(other, np.ndarray):
-        return function(a, as_expr(other.item()))
+        return function(a, as_expr(other))
     if isinstance(other, (int, float, np.number)):
-        return function(a, constant(float(other)))
+        return function(a, constant(real(other)))
     return NotImplemented
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..reals import reals
 from .expr import Expr, add, as_expr, constant, mul, nary
 
 
@@ -125,7 +126,7 @@ def table(
     _check_words(name, kind, extrapolate)
     if z is not None:
         raise InputError(f"table '{name}': values of a table of two variables must be numbers; expressions are taken in one variable")
-    grid, ordinates = _grid(name, "x", x), tuple(as_expr(e) for e in y)
+    grid, ordinates = _grid(name, "x", x), tuple(_ordinate(name, e) for e in y)
     if len(ordinates) != len(grid):
         raise InputError(f"table '{name}': {len(ordinates)} values for {len(grid)} breakpoints")
     return ParametricTable(name, ordinates, _shapes(name, grid, kind, extrapolate))
@@ -183,7 +184,7 @@ def _solve_spline(h: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _grid(name: str, axis: str, x: Any) -> np.ndarray:
-    grid = np.asarray(x, dtype=float)
+    grid = reals(x, f"table '{name}': {axis}")
     if grid.ndim != 1 or len(grid) < 2:
         raise InputError(f"table '{name}': {axis} must be a list of at least two numbers, got shape {grid.shape}")
     if not np.all(np.isfinite(grid)):
@@ -195,8 +196,15 @@ def _grid(name: str, axis: str, x: Any) -> np.ndarray:
     return grid
 
 
+def _ordinate(name: str, given: Any) -> Expr:
+    try:
+        return as_expr(given)
+    except TypeError as error:
+        raise InputError(f"table '{name}': {error}") from None
+
+
 def _values(name: str, values: Any, shape: tuple[int, ...]) -> np.ndarray:
-    array = np.asarray(values, dtype=float)
+    array = reals(values, f"table '{name}': values")
     if array.shape != shape:
         raise InputError(f"table '{name}': values have shape {array.shape}, the grid asks for {shape}")
     if not np.all(np.isfinite(array)):

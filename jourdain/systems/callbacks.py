@@ -7,11 +7,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import SolverError
+from ..errors import InputError, SolverError, short
+from ..reals import reals
 from ..solvers.native_function import NativeFunction
 
 if TYPE_CHECKING:
@@ -101,13 +102,20 @@ class Callbacks:
 
 def called(item: Callback, t: float, arguments: list[float]) -> np.ndarray:
     """The values that a callback gives, if they are finite real numbers, one for each of its inputs."""
-    with named(f"callback '{item.name}'", t):
-        given = np.asarray(item.function(*arguments)).ravel()
-        values = given.real.astype(float) if given.dtype.kind == "c" and not given.imag.any() else given
-        if values.dtype.kind != "c":
-            values = values.astype(float)
-    if values.shape != (len(item.inputs),) or not np.isfinite(values).all() or values.dtype.kind == "c":
-        raise CallbackError(
-            f"callback '{item.name}' gave {values.tolist()} at t = {t:g} s; it must give {len(item.inputs)} finite number(s)"
-        )
+    what = f"callback '{item.name}'"
+    with named(what, t):
+        given = item.function(*arguments)
+    single = len(item.inputs) == 1 and not np.ndim(given)
+    return finite([given] if single else given, what, t, len(item.inputs))
+
+
+def finite(given: Any, what: str, t: float, count: int = 1) -> np.ndarray:
+    """What a function of the user gave at a time, if that is so many finite real numbers."""
+    wrong = f"{what} gave {short(given)} at t = {t:.9g} s; it must give {count} finite number(s)"
+    try:
+        values = reals(given, what).ravel()
+    except InputError as error:
+        raise CallbackError(wrong) from error
+    if values.shape != (count,) or not np.isfinite(values).all():
+        raise CallbackError(wrong)
     return values

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..model.contact.methods import refuse_contacts, touches
+from ..model.values import number
 from ..shown import Formulas, Shown
 from ..solvers import ALPHA_METHODS, AUTO, METHODS
 from ..symbolic.graph import evaluate
@@ -139,7 +140,7 @@ class Compiled(Shown, ABC):
         for name, value in (values or {}).items():
             if name not in known:
                 raise InputError(f"there is no input '{name}'; the model has {', '.join(known) or 'none'}")
-            known[name] = float(value)
+            known[name] = number(value, f"input '{name}'", self.model.inputs[name].unit or None)
         return np.array(list(known.values()), dtype=float)
 
     def check_inputs(self, names: Iterable[str]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import InputError, nearest
 from ..model.joints import Coordinate, Joint
 from ..model.values import number
+from ..reals import reals
 
 
 class Configuration:
@@ -81,10 +82,7 @@ class Configuration:
     @staticmethod
     def array(given: Any, size: int, name: str) -> np.ndarray:
         """Numbers with so many entries in the last dimension."""
-        try:
-            array = np.asarray(given, dtype=float)
-        except (TypeError, ValueError):
-            raise InputError(f"{name} must hold {size} numbers, got {type(given).__name__} {str(given)[:40]}") from None
+        array = reals(given, f"{name} must hold {size} numbers: {name}")
         if array.ndim == 0 or array.shape[-1] != size:
             raise InputError(f"{name} must have {size} entries in its last dimension, got shape {array.shape}")
         return array

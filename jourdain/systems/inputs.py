@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, SolverError
-from ..model.values import number, traced
+from ..errors import InputError, SolverError, short
+from ..model.values import number, traced, value
+from ..reals import NotReal, real
 from ..solvers.ode.events import Event, Samples
 from ..symbolic.expr import Expr, as_expr
 from ..symbolic.graph import evaluate
 from ..symbolic.tables import table
 from ..told import told
-from .callbacks import CallbackError, called, named
+from .callbacks import CallbackError, called, finite, named
 from .outputs.readings import Reading
 from .state import State
 
@@ -101,17 +102,21 @@ class Inputs:
             if name in owners:
                 raise InputError(f"input '{name}' is set by the callback '{owners[name]}' and cannot be given for a run")
             if isinstance(item, Controller):
-                if not item.period > 0:
-                    raise InputError(f"controller of '{name}': the period {item.period} s must be positive")
+                _check_period(name, item.period)
                 if isinstance(item.law, Expr):
                     self._readings[name] = Reading(self.system, item.law, f"controller of '{name}'")
                 self.controllers[name] = item
             elif isinstance(item, tuple):
                 self.signals[model.inputs[name].symbol] = as_expr(table(*item, name=name)(model.time))
             elif callable(item):
-                self.signals[model.inputs[name].symbol] = as_expr(traced(item, f"signal of '{name}'", model.time))
+                self.signals[model.inputs[name].symbol] = self._signal(name, item)
             else:
                 self.constants[name] = number(item, f"input '{name}'", model.inputs[name].unit or None)
+
+    def _signal(self, name: str, law: Callable[[Any], Any]) -> Expr:
+        """A signal as an expression of time."""
+        item, what = self.system.model.inputs[name], f"signal of '{name}'"
+        return value(traced(law, what, self.system.model.time), f"{what} at all t", item.unit or None)
 
     @cached_property
     def memory_places(self) -> np.ndarray:
@@ -165,9 +170,8 @@ class Inputs:
             return self.acted[name][1]
         law = self.controllers[name].law
         with named(f"controller of '{name}'", state.t):
-            value = self._readings[name](state, self._before(state)) if isinstance(law, Expr) else float(law(state))
-        if not np.isfinite(value):
-            raise CallbackError(f"controller of '{name}' gave {value} at t = {state.t:g} s; it must give a finite number")
+            given = self._readings[name](state, self._before(state)) if isinstance(law, Expr) else law(state)
+        value = float(finite([given], f"controller of '{name}'", state.t)[0])
         self.history.append((state.t, {name: value}))
         self.acted[name] = state.t, value
         return value
@@ -325,6 +329,15 @@ class Inputs:
             since = np.array([s for s, _ in changes])
             last = np.maximum(np.searchsorted(since, t, side="left") - 1, 0)
             column[...] = np.where(t >= since[0], np.array([x for _, x in changes])[last], column)
+
+
+def _check_period(name: str, given: Any) -> None:
+    try:
+        good = 0 < real(given) < np.inf
+    except NotReal:
+        good = False
+    if not good:
+        raise InputError(f"controller of '{name}': the period {short(given)} s must be a positive number")
 
 
 __all__ = ["Controller", "Inputs"]

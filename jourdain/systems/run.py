@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from ..errors import InputError, SolverError
+from ..errors import InputError, SolverError, short
+from ..reals import NotReal, real
 from ..results.channel import Channel
 from .outputs.solution import Between, Rows
 
@@ -65,6 +66,14 @@ class Settings:
     progress: bool = False
     given: frozenset[str] = frozenset()
 
+    def __post_init__(self) -> None:
+        for name in ("rtol", "atol", "step", "max_step"):
+            given = getattr(self, name)
+            if given.__class__ is not float or not given >= 0:
+                object.__setattr__(self, name, DEFAULTS[name] if given is None else _not_negative(name, given))
+        if not (isinstance(self.max_steps, (int, np.integer)) and 0 < self.max_steps < 2**63):
+            raise InputError(f"simulate: max_steps = {short(self.max_steps)} must be a whole number from 1 to 2⁶³ − 1")
+
     @property
     def keeps_interpolant(self) -> bool:
         """Whether states between steps are asked for (by default when every step is kept)."""
@@ -74,6 +83,17 @@ class Settings:
     def control(self) -> tuple[Any, ...]:
         """Method and step control, by which integrations are told apart that are kept for other runs."""
         return self.method, self.rtol, self.atol, self.step, self.max_step
+
+
+def _not_negative(name: str, given: Any) -> float:
+    """A number of seconds, or an error that is allowed."""
+    try:
+        found = real(given)
+    except NotReal as error:
+        raise InputError(f"simulate: {name} = {short(given)} is no number ({error})") from None
+    if not found >= 0 or (name == "atol" and found == np.inf):
+        raise InputError(f"simulate: {name} = {short(given)} must be finite and not negative")
+    return found
 
 
 #: Common options and what they are without being given.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..reals import reals
 from ..shown import Shown
 from ..solvers.native_function import is_finite
 
@@ -53,10 +54,7 @@ class State(Shown):
                 raise InputError(f"state of '{s.model.name}': {name} holds a number that is not finite: {array}")
 
     def _numbers(self, name: str, given: Any) -> np.ndarray:
-        try:
-            array = np.asarray(given, dtype=float)
-        except (TypeError, ValueError):
-            raise InputError(f"state of '{self.system.model.name}': {name} = {given!r} are no numbers") from None
+        array = reals(given, f"state of '{self.system.model.name}': {name}")
         object.__setattr__(self, name, array)
         return array
 

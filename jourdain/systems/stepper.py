@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, ModelError, SolverError
+from ..errors import InputError, ModelError, SolverError, short
+from ..reals import reals
 from ..results.channel import UnknownChannelError
 from ..solvers.ode import frame as fr
 from ..solvers.ode.advance import OpenMarch, advance, read
@@ -412,15 +414,11 @@ class Stepper:
         if self._engine.stopped is not None:
             raise InputError(f"{self}: {self._engine.stopped}; restore() an earlier state")
         if u is not None:
-            try:
-                fits = len(u) == self._count
-                if fits:
-                    self._given[:] = u
-            except (TypeError, ValueError):
-                fits = False
-            if not fits:
+            given = reals(u, "u")
+            if given.shape != (self._count,) or not isfinite(given.sum()):
                 names = ", ".join(map(repr, self.inputs)) or "none"
-                raise InputError(f"{self}: u = {u!r} must give one number for each input, which are {names}")
+                raise InputError(f"{self}: u = {short(u)} must give one finite number for each input, which are {names}")
+            self._given[:] = given
         return self._go() if step is None else self._partial(step)
 
     def _partial(self, step: float) -> np.ndarray:

@@ -13,6 +13,7 @@ from jourdain.analysis.design.planned import Analysis
 from jourdain.analysis.eigen import growing
 from jourdain.errors import InputError, JourdainError
 from jourdain.model.units import quantity
+from jourdain.model.values import number
 from jourdain.view.page import packed_json, page_html
 from jourdain.view.scenes.from_solution import scene_of
 
@@ -92,7 +93,7 @@ class Explorer:
             raise InputError(f"explore: the page asked {question!r}; there are sliders for {', '.join(sorted(known))}")
         began = time.perf_counter()
         try:
-            solution = self.run({n: float(x) for n, x in values.items()})
+            solution = self.run({n: number(x, f"slider '{n}'") for n, x in values.items()})
             spent = time.perf_counter() - began
             found = packed_json(self.scene(solution)) | self._small_motions(solution)
         except (JourdainError, TypeError, ValueError) as error:

@@ -34,6 +34,8 @@ POLICY = (
 )
 #: Most bytes of a question.
 MOST_ASKED = 1 << 20
+#: Most clients at a time: each has a thread.
+MOST_CLIENTS = 64
 Pose = tuple[ArrayLike, ArrayLike]
 Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
@@ -108,8 +110,8 @@ class Server:
             if not isinstance(asked, dict):
                 raise InputError(f"the page asked {asked!r}; a question is an object")
             found = self._worker.submit(self._answer, asked).result()
-        except (JourdainError, ValueError, RecursionError) as error:
-            found = {"error": str(error)}
+        except Exception as error:  # a question may be anything, and whoever asked is the one to hear of it
+            found = {"error": str(error) if isinstance(error, (JourdainError, ValueError)) else f"{type(error).__name__}: {error}"}
         return json.dumps(found, separators=(",", ":")).encode()
 
     def finish(self) -> None:
@@ -208,9 +210,25 @@ def _whole_number(text: str | None) -> int:
 
 
 class _Listener(ThreadingHTTPServer):
-    """A server that says nothing where a client has gone before it was answered."""
+    """A server that says nothing where a client has gone before it was answered, and hangs up on more clients than it has room for."""
 
     daemon_threads = True
+
+    def __init__(self, *given: Any) -> None:
+        self._room = threading.Semaphore(MOST_CLIENTS)
+        super().__init__(*given)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._room.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exception(), OSError):

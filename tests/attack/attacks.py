@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,13 @@ from typing import Any
 import numpy as np
 
 from jourdain.errors import JourdainError
+from tests.attack.forged import forged_results, mesh_paths, no_numbers
 from tests.conftest import ROOT
 
 #: Seconds that a case may take.
 CASE_TIME = 20
 #: Attacks whose first case compiles, which takes its time on a busy machine.
-COMPILING = ("threads", "forks")
+COMPILING = ("threads", "forks", "numbers")
 REFUSED, UNHARMED = "refused", "unharmed"
 SUFFIXES = (".npz", ".parquet", ".h5", ".csv", ".mat")
 Case = Callable[[random.Random], str]
@@ -435,7 +436,8 @@ def requests(rng: random.Random) -> str:
 
 CASES: dict[str, Case] = {
     "model files": model_files, "result files": results, "stores": stores, "kills": kills, "full disks": full_disks,
-    "cache entries": cache_entries, "threads": threads, "forks": forks, "requests": requests,
+    "forged results": forged_results, "mesh paths": mesh_paths, "numbers": no_numbers, "cache entries": cache_entries, "threads": threads,
+    "forks": forks, "requests": requests,
 }  # fmt: skip
 
 
@@ -463,10 +465,10 @@ SUITES = ("tests/systems/test_every_way.py", "tests/systems/tree", "tests/solver
           "tests/native/test_kernel.py", "tests/analysis/test_simulate.py", "tests/systems/test_stepper.py")  # fmt: skip
 
 
-def suite(environment: dict[str, str], plugin: str | None, seconds: float) -> dict[str, Any]:
+def suite(environment: dict[str, str], plugin: str | None, seconds: float, tests: Sequence[str] = SUITES) -> dict[str, Any]:
     """Tests under other conditions, as many as the time allows: how many passed, and faults."""
     more = ["-p", plugin] if plugin else []
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", *more, *SUITES]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", *more, *tests]
     process = subprocess.Popen(
         command, cwd=ROOT, env=os.environ | environment | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         start_new_session=True,

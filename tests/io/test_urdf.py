@@ -279,6 +279,23 @@ def test_a_package_is_where_its_description_is(package: Path) -> None:
     assert len(read_urdf(path).bodies["a"].shapes) == 1
 
 
+def test_a_model_names_no_folder_that_is_not_a_package(package: Path) -> None:
+    pytest.importorskip("trimesh")
+    private = package.parent / "private"
+    private.mkdir()
+    (private / "s.stl").write_text(STL)
+    (package.parent / "s.stl").write_text(STL)
+    addresses = ["package://private/s.stl", "model://private/s.stl", f"package://{package.parent.name}/s.stl"]
+    for address in [*addresses, f"package://{package.parents[1].name}/{package.parent.name}/private/s.stl"]:
+        model = read_with_mesh(package, address)
+        assert model.bodies["a"].shapes == [] and "is not known; pass packages=" in model.notes[0]
+        assert len(read_with_mesh(package, address, folder=package.parents[1]).bodies["a"].shapes) == 1
+    for mark in ("package.xml", "model.config"):
+        (private / mark).write_text("<package/>")
+        assert len(read_with_mesh(package, addresses[0]).bodies["a"].shapes) == 1
+        (private / mark).unlink()
+
+
 @pytest.mark.parametrize(
     "address, words",
     [

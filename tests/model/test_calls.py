@@ -38,7 +38,7 @@ SYSTEM: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a signal without time": (lambda s: s.simulate(t=1, inputs={"u": lambda: 1.0}), r"signal of 'u': the function does not fit \(.*\); it is called with t"),
     "sweep without times": (lambda s: s.sweep({"l": [1, 2]}), r"sweep .arm.: sweep\(\) missing 1 required positional argument: .t.; it is called sweep\(x0, t, "),
     "targets that are none": (lambda s: s.inverse_kinematics("body", (0, 0, 1)), "targets = 'body' must give targets by the paths of frames"),
-    "motion for times": (lambda s: s.kinematics({"hip": 1.0}), r"the times {'hip': 1.0} are not numbers; give times first"),
+    "motion for times": (lambda s: s.kinematics({"hip": 1.0}), r"the times = {'hip': 1.0} are no real numbers .*; give times first"),
     "time in words": (lambda s: s.simulate(t=0.1).at("end"), "the time 'end' is not a number of seconds"),
     "no file name": (lambda s: s.simulate(t=0.1).save(5), "5 is no file name"),
 }  # fmt: skip

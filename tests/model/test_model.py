@@ -239,7 +239,7 @@ def test_wrong_references(case: str) -> None:
 
 def test_python_if_in_a_law_points_to_where() -> None:
     m, a, _ = two()
-    with pytest.raises(TypeError, match=r"the truth of the expression .* is not known.*use jd.where"):
+    with pytest.raises(jd.InputError, match=r"force 'j.force' raised TypeError: the truth of the expression .* is not known.*use jd.where"):
         m.force(m.revolute("j", m.ground, a), lambda x, v, t: x if x > 0 else 0.0)
     assert not m.loads
 

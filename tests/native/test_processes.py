@@ -393,6 +393,51 @@ def test_children_forked_while_a_thread_imports_can_import(tmp_path: Path) -> No
     assert done.stdout.strip() == "[0, 0, 0]", done.stderr[-800:]
 
 
+PROPERTIES = """
+import os, signal, threading, time
+import jourdain
+from jourdain.forking import lock
+from jourdain.systems.inputs import Inputs
+class Slow:
+    @property
+    def model(self):
+        begun.set()
+        time.sleep(1.0)
+        return self
+    inputs = ["a"]
+class Quick:
+    inputs = ["a"]
+    model = property(lambda self: self)
+def places(system):
+    held = object.__new__(Inputs)
+    held.system, held.memories = system(), ["a"]
+    return held.memory_places.tolist()
+own = lock()
+def hold():
+    with own:
+        places(Slow)
+begun = threading.Event()
+thread = threading.Thread(target=hold)
+thread.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(10)
+    with own:
+        os._exit(places(Quick)[0])
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+thread.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
+def test_children_find_the_locks_of_the_package_free() -> None:
+    """Python 3.11 computes cached properties of a class under one lock: a child would wait for a thread that it does not have."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", PROPERTIES], env=environment, capture_output=True, text=True, timeout=100)
+    assert done.stdout.strip() == "0", done.stderr[-800:]
+
+
 def test_code_as_bytes() -> None:
     (x,) = positions(1)
     f = compiled({"q": [x]}, {"y": [[x, 2.0]], "z": x * x})

@@ -221,11 +221,24 @@ def test_a_file_larger_than_memory_is_refused(tmp_path: Path) -> None:
         load_solution(path)
 
 
-def test_members_larger_than_memory_are_not_even_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    example(4).save(tmp_path / "large.npz")
+@pytest.mark.parametrize("suffix", [s for s in SUFFIXES if s != ".csv"])
+def test_members_larger_than_memory_are_not_even_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    example(40).save(tmp_path / f"large{suffix}")
     monkeypatch.setattr(files_module.os, "sysconf", lambda name: 10)
+    monkeypatch.setattr(files_module, "build", lambda *_: pytest.fail("it was read"))
     with pytest.raises(ResultFileError, match="more than the .* GB of memory"):
-        load_solution(tmp_path / "large.npz")
+        load_solution(tmp_path / f"large{suffix}")
+
+
+@pytest.mark.parametrize("place", ["channels/force", "t"])
+def test_hdf5_arrays_that_are_larger_than_their_header_says_are_not_unpacked(tmp_path: Path, place: str) -> None:
+    example().save(tmp_path / "run.h5")
+    with h5py.File(tmp_path / "run.h5", "a") as file:
+        del file[place]
+        file.create_dataset(place, (10**9,), "f8", chunks=(10**6,), compression="gzip", fillvalue=1.0)
+    resealed(tmp_path / "run.h5")
+    with pytest.raises(ResultFileError, match="has 1000000000 entries instead of"):
+        load_solution(tmp_path / "run.h5")
 
 
 def test_what_killed_programs_left_is_removed(tmp_path: Path) -> None:
@@ -276,6 +289,18 @@ def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
         load_solution(path)
 
 
+def resealed(path: Path) -> None:
+    """As one who knows the digest would leave it."""
+    with open(path, "r+b") as file:
+        file.write((files_module._HDF5_MARK + files_module._digest(file)).ljust(files_module._HDF5_BLOCK, b"\0"))
+
+
+def soft_link(file: Any, place: str) -> None:
+    file["door"] = h5py.ExternalLink("secret.h5", place)
+    del file[place]
+    file[place] = h5py.SoftLink("/door")
+
+
 def external_link(file: Any, place: str) -> None:
     del file[place]
     file[place] = h5py.ExternalLink("secret.h5", place)
@@ -295,7 +320,9 @@ def virtual(file: Any, place: str) -> None:
     file.create_virtual_dataset(place, layout)
 
 
-ELSEWHERE = [(how, place) for how in (external_link, external_storage, virtual) for place in ("channels/force", "t", "jourdain_header")]
+ELSEWHERE = [
+    (how, place) for how in (external_link, soft_link, external_storage, virtual) for place in ("channels/force", "t", "jourdain_header")
+]
 
 
 @pytest.mark.parametrize(("how", "place"), [*ELSEWHERE, (external_link, "channels")])
@@ -306,8 +333,7 @@ def test_hdf5_files_read_nothing_of_other_files(tmp_path: Path, how: Callable[..
         how(file, place)
     with pytest.raises(ResultFileError, match="changed since it was written"):
         load_solution(tmp_path / "run.h5")
-    with open(tmp_path / "run.h5", "r+b") as sealed:  # as one who knows the digest would
-        sealed.write((files_module._HDF5_MARK + files_module._digest(sealed)).ljust(files_module._HDF5_BLOCK, b"\0"))
+    resealed(tmp_path / "run.h5")
     with pytest.raises(ResultFileError, match="another file"):
         load_solution(tmp_path / "run.h5")
 

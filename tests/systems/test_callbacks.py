@@ -46,7 +46,7 @@ def test_several_outputs() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(("value", "shown"), [(math.nan, "nan"), ((1.0, 2.0), r"\[1.0, 2.0\]"), (1.0 + 2.0j, r"\[\(1\+2j\)\]")])
+@pytest.mark.parametrize(("value", "shown"), [(math.nan, "nan"), ((1.0, 2.0), r"\(1.0, 2.0\)"), (1.0 + 2.0j, r"\[\(1\+2j\)\]")])
 def test_a_bad_value_is_named(value: object, shown: str) -> None:
     m = jd.Model("pendulum")
     hinge = m.revolute("hinge", m.ground, m.body("bob", mass=1.0, com=(0, 0, -1)), axis="y")

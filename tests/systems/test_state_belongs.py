@@ -24,7 +24,7 @@ FORMULATIONS = ["recursive", "semi-recursive", "cartesian", "natural", "director
         ({"z": [1.0]}, "z has the shape"),
         ({"q": [0.1, np.nan]}, "holds a number that is not finite"),
         ({"v": [np.inf, 0.0]}, "holds a number that is not finite"),
-        ({"q": "ab"}, "are no numbers"),
+        ({"q": "ab"}, "are no real numbers"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(changes: dict[str, Any], told: str) -> None:

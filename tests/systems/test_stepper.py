@@ -487,9 +487,9 @@ def test_refusals(systems):
     with pytest.raises(InputError, match="method 'rk45' is unknown"):
         s.stepper(start, STEP, "rk45")
     st = s.stepper(start, STEP)
-    with pytest.raises(InputError, match="must give one number for each input, which are 'motor', 'load'"):
+    with pytest.raises(InputError, match="must give one finite number for each input, which are 'motor', 'load'"):
         st.advance([1.0])
-    with pytest.raises(InputError, match="must give one number for each input"):
+    with pytest.raises(InputError, match="must give one finite number for each input"):
         st.advance(1.0)
     with pytest.raises(InputError, match="step = 0 must be a positive"):
         st.advance(step=0)

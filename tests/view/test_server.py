@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from typing import Any
 
 import numpy as np
 import pytest
@@ -139,6 +143,48 @@ def test_a_client_that_says_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> 
     with serve(Scene("x"), open_browser=False) as server:
         assert talk(server.url, b"GET /") == b""
         assert b"<html" in fetch(server.url)
+
+
+def ask(server: server_module.Server, question: bytes) -> bytes:
+    host = server.url.split("/")[2]
+    head = f"POST /{server.token}/ask HTTP/1.0\r\nHost: {host}\r\nOrigin: http://{host}\r\nContent-Type: application/json\r\n"
+    return talk(server.url, f"{head}Content-Length: {len(question)}\r\n\r\n".encode() + question)
+
+
+def test_any_question_is_answered(capfd: pytest.CaptureFixture[str]) -> None:
+    def answer(question: Mapping[str, Any]) -> dict[str, Any]:
+        return {"value": float({"a": 1}[question["name"]]), "number": float(question["number"])}
+
+    with serve("<p>", open_browser=False, answer=answer) as server:
+        assert b'{"value":1.0,"number":2.0}' in ask(server, b'{"name":"a","number":2}')
+        wrong = [
+            '{"name":[],"number":1}',
+            '{"name":"b"}',
+            '{"name":"a","number":' + "9" * 400 + "}",
+            '{"name":"a","number":null}',
+            "{",
+            "[" * 10**5,
+            "3",
+        ]
+        for question in wrong:
+            assert b'{"error":"' in ask(server, question.encode()), question[:40]
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_more_clients_than_there_is_room_for_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "MOST_CLIENTS", 3)
+    with serve(Scene("x"), open_browser=False) as server, ExitStack() as held:
+        host, port = server.url.split("/")[2].split(":")
+        lines = [held.enter_context(socket.create_connection((host, int(port)), timeout=10)) for _ in range(4)]
+        assert lines[3].recv(1) == b""  # the fourth is hung up on
+        for line in lines:
+            line.close()
+        for _ in range(100):
+            with suppress(OSError):
+                assert b"<html" in fetch(server.url)
+                return
+            time.sleep(0.1)
+        pytest.fail("it serves no more")
 
 
 def test_a_ready_page_cannot_be_live() -> None:

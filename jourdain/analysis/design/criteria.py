@@ -22,6 +22,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...model.values import number
+from ...reals import reals
 from ...symbolic.expr import Expr
 from ...told import told_name
 
@@ -189,8 +190,8 @@ def end_time() -> Criterion:
 
 def least_squares(expression: Text, times: Any, values: Any, weights: Any = None, **constants: Any) -> Criterion:
     """½ Σ wᵢ (F(tᵢ) − yᵢ)² against data; weights are 1 by default."""
-    t, y = np.array(times, dtype=float).ravel(), np.array(values, dtype=float).ravel()
-    w = np.broadcast_to(np.asarray(1.0 if weights is None else weights, dtype=float), t.shape).copy()
+    t, y = (reals(x, f"criterion least_squares: {n}").ravel().copy() for x, n in ((times, "times"), (values, "values")))
+    w = np.broadcast_to(reals(1.0 if weights is None else weights, "criterion least_squares: weights"), t.shape).copy()
     if t.shape != y.shape or not t.size or not (np.isfinite(t).all() and np.isfinite(y).all() and np.isfinite(w).all()):
         raise InputError(f"criterion least_squares: {t.size} times and {y.size} values must be as many, finite, and at least one")
     return _about("least_squares", expression, constants, times=t, values=y, weights=w)

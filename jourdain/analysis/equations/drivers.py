@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...model.values import number
+from ...reals import reals
 from ...symbolic.derivatives import jvp
 from ...symbolic.expr import ONE, Expr, as_expr
 from ...symbolic.graph import evaluate
@@ -29,7 +30,7 @@ def driver(system: System, name: str, given: Any, times: np.ndarray) -> Driver:
     if isinstance(given, str) or np.ndim(given) == 0:
         value = number(given, f"motion of '{name}'")
         return lambda t: (value, 0.0, 0.0)
-    return table_driver(name, times, np.asarray(given, dtype=float))
+    return table_driver(name, times, reals(given, f"motion of '{name}'"))
 
 
 def _symbolic(system: System, name: str, motion: Expr) -> Driver:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...errors import InputError, nearest
 from ...model.values import number
+from ...reals import reals
 from ...shown import Shown
 from ...solvers.sensitivity.path import forwards
 from ...solvers.sensitivity.second import Second, bend_back, second_of
@@ -139,10 +140,7 @@ def _direction(names: Sequence[str], given: Any) -> np.ndarray:
             near = nearest(str(strange[0]), names, 2) or names
             raise InputError(f"hessian: the direction speaks of '{strange[0]}', which is no variable here; there is {', '.join(near)}")
         return np.array([number(given.get(n, 0.0), f"direction of '{n}'") for n in names])
-    try:
-        found = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        found = np.zeros(0)
+    found = reals(given, "hessian: the direction")
     if found.shape != (len(names),) or not np.isfinite(found).all():
         raise InputError(f"hessian: the direction must have {len(names)} finite numbers, one for each of {', '.join(names)}")
     return found

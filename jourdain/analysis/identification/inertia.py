@@ -15,6 +15,7 @@ import numpy as np
 from ...errors import InputError
 from ...formalisms.tree.regressor import UNITS, standard_parameters
 from ...model.values import number
+from ...reals import reals
 from ...shown import Shown
 from ...symbolic.functions import cos, sin
 from ..inverse_dynamics import ActuatorForces, as_motion
@@ -137,9 +138,11 @@ def _forces(system: System, given: Any, count: int) -> np.ndarray:
     if isinstance(given, Mapping):
         names = [n.removesuffix("_rate") for n in system.velocity_names]
         for name, samples in given.items():
-            found[:, names.index(name) if name in names else system.configuration.index(name)] = np.asarray(samples, dtype=float)
+            found[:, names.index(name) if name in names else system.configuration.index(name)] = reals(
+                samples, f"identify_inertia: forces of '{name}'"
+            )
         return found
-    rows = np.asarray(given, dtype=float)
+    rows = reals(given, "identify_inertia: forces")
     if rows.shape != found.shape:
         raise InputError(f"identify_inertia: forces must have the shape {found.shape} (times, velocities), got {rows.shape}")
     return rows

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError, ModelError
+from ...reals import reals
 from ...symbolic.expr import HALF, LONG, ZERO, Expr, add, mul, neg
 from ...symbolic.vectors import IDENTITY, Inertia, Matrix, Vector, scalar_product
 from ..bodies import Body, Frame
@@ -420,7 +421,7 @@ def _to_direction(n: np.ndarray) -> tuple[Any, float]:
 
 def _symbols(table: Parameters, name: str, numbers: Any, size: float = 0.0, negligible: float = NEGLIGIBLE) -> Any:
     """Symbols of the entries of an array that are not zero, nested as the array is; ``size`` is a bound of what they could be."""
-    array = np.asarray(numbers, dtype=float)
+    array = reals(numbers, name)
     least = negligible * max(float(np.abs(array).max(initial=0.0)), size)
     widths = [len(str(n - 1)) for n in array.shape]  # sorted by their names, the entries of a row follow each other
 
@@ -446,7 +447,7 @@ def _polynomials(table: Parameters, name: str, linear: Any, quadratic: Any, e: l
 
 def _symmetric(table: Parameters, name: str, numbers: Any) -> list[list[Expr]]:
     """Symbols of a positive semidefinite matrix, one for each pair of entries; zeros are judged by the diagonal."""
-    array = np.asarray(numbers, dtype=float)
+    array = reals(numbers, name)
     size = np.sqrt(np.maximum(np.diag(array), 0.0))
     upper = _symbols(table, name, np.where(np.abs(array) > NEGLIGIBLE * np.outer(size, size), np.triu(array), 0.0), negligible=0.0)
     return [[upper[min(i, j)][max(i, j)] for j in range(len(array))] for i in range(len(array))]

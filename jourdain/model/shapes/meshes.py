@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import InputError, ModelError
+from ...reals import reals
 from .base import Solid, Triangulation, check_positive
 from .mass import MassProperties, Matrix, Scalar, product, scale, scale_matrix
 from .mesh_repair import consistent, filled, merged, merged_within
@@ -36,7 +37,7 @@ def polyhedron_properties(vertices: Any, faces: Any) -> MassProperties:
     >>> round(6 * polyhedron_properties(corner, [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]).mass, 12)
     1.0
     """
-    points = np.asarray(vertices, float)
+    points = reals(vertices, "polyhedron: vertices")
     triangles = points[np.asarray(faces)]
     # the middle as apex keeps the cancellation between the tetrahedra small for bodies far from the origin
     apex = (triangles.min(axis=(0, 1)) + triangles.max(axis=(0, 1))) / 2

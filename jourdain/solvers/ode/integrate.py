@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jourdain.errors import InputError
+from jourdain.errors import InputError, short
+from jourdain.reals import reals
 from jourdain.solvers import load_method
 from jourdain.solvers.kept import ROOM
 from jourdain.solvers.native_function import NativeFunction, is_finite
@@ -136,7 +137,7 @@ def prepare(
     drive = Drive(chosen, start.size, _positions(chosen, start.size, positions))
     drive.later = later
     drive.start(x0 if isinstance(x0, Checkpoint) else start, t0, t1, step)
-    drive.tolerances(rtol, atol, max_step)
+    drive.tolerances(rtol, _check_atol(atol), max_step)
     drive.session.progress.max_steps = max_steps
     drive.functions(rhs, jacobian, time_derivative, project, output)
     session = drive.session
@@ -206,6 +207,13 @@ def _check_input(
         raise InputError(f"method '{method.name}' is implicit: give jacobian= (native, n by n, row-major)")
     if output is not None and output_size < 1:
         raise InputError("integrate: output needs output_size=, the number of values it writes")
+
+
+def _check_atol(given: ArrayLike) -> Array:
+    atol = reals(given, "integrate: atol")
+    if not (atol >= 0).all():
+        raise InputError(f"integrate: atol = {short(given)} must not be negative")
+    return atol
 
 
 def _check_times(t_eval: ArrayLike, t0: float, t1: float) -> Array:

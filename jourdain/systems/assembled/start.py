@@ -5,7 +5,6 @@ Constraints are evaluated natively, and patterns and orders of elimination are k
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import numpy as np
 
 from ...elements.instant import ElementInstant
 from ...errors import InputError
+from ...forking import lock
 from ...native import engine
 from ...native.function import Function, compile_function
 from ...solvers.linear.saddle import ConstraintRows
@@ -58,7 +58,7 @@ class Start:
 
     def __init__(self, equations: Equations, preferred: Callable[[], set[str]]) -> None:
         self.equations, self._preferred = equations, preferred
-        self._lock = threading.RLock()
+        self._lock = lock()
         self.place = np.cumsum(equations.free) - 1  # of free coordinates among themselves
         self._tabulate()
 

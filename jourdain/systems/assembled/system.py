@@ -14,6 +14,7 @@ import numpy as np
 from ...elements.discrete.schemes import Scheme, scheme
 from ...elements.element import Element
 from ...errors import InputError, ModelError
+from ...reals import reals
 from ...results.solution import Solution
 from ...told import told
 from ..run import SimulationError
@@ -95,7 +96,7 @@ class AssembledSystem:
 
     def _vector(self, values: Any, size: int, name: str, what: str) -> np.ndarray:
         try:
-            given = np.asarray(values, float)
+            given = reals(values, f"'{name}': {what}")
             if given.ndim == 0 and size > 1 and given:  # 0 stands for all zeros; any other number alone is a slip
                 raise ValueError
             x = np.array(np.broadcast_to(given, (size,)))

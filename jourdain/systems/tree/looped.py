@@ -25,6 +25,7 @@ from ...formalisms.tree.tree import Tree
 from ...model.model import Model
 from ...native.function import Function, compile_function
 from ...native.lanes import thread_count
+from ...reals import reals
 from ...solvers.native_function import NativeFunction
 
 if TYPE_CHECKING:
@@ -189,12 +190,7 @@ class LoopedFunction:
             if value.flags.c_contiguous and math.isfinite(value.sum()):
                 return value
         what = f"function '{self.name}': input '{name}'"
-        if np.iscomplexobj(value):
-            raise InputError(f"{what} is complex; compiled functions take real numbers")
-        try:
-            array = np.ascontiguousarray(value, dtype=float)
-        except (TypeError, ValueError):
-            raise InputError(f"{what} must be an array of numbers, got {type(value).__name__}") from None
+        array = np.ascontiguousarray(reals(value, what))
         if array.shape[-1:] != (size,) or np.ndim(value) == 0:
             raise InputError(f"{what} must have {size} entries in its last dimension, got shape {np.shape(value)}")
         if not np.isfinite(array).all():

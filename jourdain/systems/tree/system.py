@@ -18,6 +18,7 @@ from ...model.fingerprint import fingerprint
 from ...model.model import Model
 from ...native.code import cached_array, cached_code
 from ...native.function import Function
+from ...reals import reals
 from ...solvers import AUTO
 from ...solvers.linear.sparse_rows import LARGE
 from ...solvers.native_function import NativeFunction
@@ -119,7 +120,7 @@ class TreeSystem(System):
     def copy(self, parameters: np.ndarray | None = None) -> TreeSystem:
         """The same system with constants, workspaces and parameters of its own, for another thread or other values."""
         new = object.__new__(type(self))
-        values = self._parameters if parameters is None else parameters
+        values = self._parameters if parameters is None else reals(parameters, f"'{self.model.name}': parameters")
         if np.shape(values) != self._parameters.shape:
             raise InputError(f"'{self.model.name}': {np.size(values)} values are given for its {len(self._parameters)} parameters")
         if parameters is not None:
