@@ -147,10 +147,15 @@ class _Importer:
             body.add_mass(own.mass, own.com.tolist(), _six(own.inertia))
         if self._is_merged(link):
             body.frame(link.name, pose.position, pose.matrix)
-        for visual in link.element.all("visual"):
+        drawn, visuals = len(body.shapes), list(link.element.all("visual"))
+        for visual in visuals:
             self._draw(visual, body, pose)
+        unseen = bool(visuals) and self.finder is not None and len(body.shapes) == drawn
         for solid in link.element.all("collision"):
             self._draw(solid, body, pose, link.name)
+            geometry = solid.first("geometry")
+            if unseen and geometry is not None and geometry.first("mesh") is None:  # in the place of meshes that cannot be read
+                self._draw(solid, body, pose)
 
     # ---- shapes ---------------------------------------------------------------------------------------------
 

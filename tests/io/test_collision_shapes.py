@@ -86,3 +86,15 @@ def test_geoms_touch_by_the_rules_of_mujoco() -> None:
     z = next(n for n in sol.names if n.startswith("fc") and n.endswith(".z"))
     assert sol[z][-1] < -0.5  # c meets nobody
     assert any("contacts are not taken over" in n for n in quietly(jd.read_mjcf, BLOCKS).notes)
+
+
+def test_collision_shapes_are_drawn_where_meshes_cannot_be_read(tmp_path: Path) -> None:
+    inertial = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
+    solid = "<collision><geometry><box size='0.3 0.2 0.1'/></geometry></collision>"
+    visuals = {"unread": "<mesh filename='trunk.dae'/>", "seen": "<sphere radius='0.1'/>"}
+    for name, form in visuals.items():
+        file = tmp_path / f"{name}.urdf"
+        file.write_text(f"<robot name='r'><link name='trunk'>{inertial}<visual><geometry>{form}</geometry></visual>{solid}</link></robot>")
+        m = jd.read_urdf(file, base="free")
+        assert [s.kind for s in m.bodies["trunk"].shapes] == (["box"] if name == "unread" else ["sphere"])
+        assert [s.shape.kind for s in m.shapes("trunk")] == ["box"]

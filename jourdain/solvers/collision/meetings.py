@@ -18,7 +18,7 @@ from .gjk import APART, FAR, gjk, witness
 from .nearest import nearest
 from .patches import FIELD, finish, gather, lay
 from .records import TORUS, World, between, emit
-from .supports import CIRCLE, RIM, face, rounding, support
+from .supports import CIRCLE, HALF, LEANS, RIM, face, rounding, support
 from .vectors import across, axis, cross, dot, inward, length, minus, outward, plus, times, unit, vector
 
 #: Distances below this part of the size are not divided by.
@@ -29,7 +29,7 @@ REACHED = 1e-9
 
 @jit
 def _ring_on_plane(scene: Any, pb: Any, m: Any) -> None:
-    """A torus on a half-space: its lowest point, and the lowest points of eight sections."""
+    """A torus on a half-space: its lowest point, and the lowest points of eight sections, but for the one beside it where the torus leans."""
     b = scene.b
     s = scene.solids[b]
     local = inward(scene.world, b, m)
@@ -43,6 +43,8 @@ def _ring_on_plane(scene: Any, pb: Any, m: Any) -> None:
     if tilted:
         emit(scene, plus(low, -dot(low, m), m), low, n, 0, 0.0, curvature(scene, b, pb, low, n))
     for k in range(RIM):
+        if out > LEANS and x * CIRCLE[k][0] + y * CIRCLE[k][1] >= HALF[0]:
+            continue
         radial = outward(scene.world, b, (CIRCLE[k][0], CIRCLE[k][1], 0.0))
         tangent = outward(scene.world, b, (-CIRCLE[k][1], CIRCLE[k][0], 0.0))
         down = unit(plus(times(dot(m, tangent), tangent), -1.0, m))

@@ -1,7 +1,8 @@
 """A torus (a wheel, a ring) against other shapes: a sphere carried along its centre line.
 
 The distance from the centre line is sampled at sections all around and made least between them, so that a wheel finds every place at which it
-touches: both sides of a groove, a kerb and the road.  Where it does not change (a ring that lies flat), eight fixed sections carry.
+touches: both sides of a groove, a kerb and the road.  Where it does not change (a ring that lies flat), eight fixed sections carry; beside a place at which
+a ring that leans touches, and rolls, there is none.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from ...native.kernel import jit, kernel
 from .curvature import curvature
 from .nearest import nearest
 from .records import TORUS, World, between, emit
-from .supports import CIRCLE, RIM
+from .supports import CIRCLE, HALF, LEANS, RIM
 from .triangles import ball_on, box_in_surface, from_triangle, load, next_triangle, unite_contacts
-from .vectors import dot, outward, plus, unit
+from .vectors import axis, dot, outward, plus, unit
 
 #: Sections at which the distance is sampled, three between those that always count, and the angle from one to the next as cosine and sine.
 SECTIONS = 3 * RIM
@@ -40,6 +41,15 @@ def _slope(scene: Any, pb: Any, normal: Any, x: float, y: float) -> Any:
         return d, dot(n, t)
     d, n = nearest(scene, scene.a, (0.0, 0.0, 0.0), c)
     return d, dot(n, t)
+
+
+@jit
+def _leans(scene: Any, pb: Any, normal: Any, x: float, y: float) -> float:
+    """Sine of the angle between the axis of the torus and the direction to the other shape at a section."""
+    torus, (c, _t) = (scene.b if scene.triangle == 0 else scene.a), _ring_point(scene, pb, x, y)
+    n = from_triangle(scene, c, normal)[1] if scene.triangle > 0 else nearest(scene, scene.a, (0.0, 0.0, 0.0), c)[1]
+    along = dot(n, axis(scene.world, torus, 2))
+    return sqrt(max(0.0, 1.0 - along * along))
 
 
 @jit
@@ -69,6 +79,10 @@ def _contact(scene: Any, pb: Any, x: float, y: float, feature: int, least: bool)
     r = scene.solids[b].y
     c, t = _ring_point(scene, pb, x, y)
     d, n = nearest(scene, a, (0.0, 0.0, 0.0), c)
+    if not least:
+        leans = _leans(scene, pb, n, x, y)
+        if leans > LEANS and abs(dot(n, t)) < HALF[1] * leans:
+            return
     q = plus(c, -r, n)
     if least or abs(dot(n, t)) < STEEP:
         d -= r
@@ -94,8 +108,9 @@ def _on_triangle(scene: Any, pb: Any, normal: Any, x: float, y: float, feature: 
 
 @jit
 def _around(scene: Any, pb: Any, normal: Any, tube: float, ring_radius: float) -> None:
-    """Goes around the centre line from section to section."""
+    """Goes around the centre line from section to section; the distance is least between two of them, or at one."""
     x0, y0 = STEP[0], -STEP[1]
+    _, before = _slope(scene, pb, normal, x0 * STEP[0] + y0 * STEP[1], y0 * STEP[0] - x0 * STEP[1])
     d0, slope0 = _slope(scene, pb, normal, x0, y0)
     x, y, minima = 1.0, 0.0, 0
     for k in range(SECTIONS):
@@ -108,14 +123,17 @@ def _around(scene: Any, pb: Any, normal: Any, tube: float, ring_radius: float) -
         else:
             x, y = x * STEP[0] - y * STEP[1], y * STEP[0] + x * STEP[1]
         d, slope = _slope(scene, pb, normal, x, y)
-        if slope0 < -STEEP and slope > STEEP and min(d0, d) - tube <= scene.near + 0.3 * ring_radius:
-            xm, ym = _least_between(scene, pb, normal, x0, y0, x, y)
+        at_section = abs(slope0) <= STEEP and before < -STEEP and slope > STEEP and _leans(scene, pb, normal, x0, y0) > LEANS
+        if (slope0 < -STEEP or at_section) and slope > STEEP and min(d0, d) - tube <= scene.near + 0.3 * ring_radius:
+            xm, ym = x0, y0
+            if not at_section:
+                xm, ym = _least_between(scene, pb, normal, x0, y0, x, y)
             if scene.triangle > 0:
                 _on_triangle(scene, pb, normal, xm, ym, minima, True)
             else:
                 _contact(scene, pb, xm, ym, minima, True)
             minima += 1
-        x0, y0, d0, slope0 = x, y, d, slope
+        x0, y0, d0, before, slope0 = x, y, d, slope0, slope
 
 
 @kernel

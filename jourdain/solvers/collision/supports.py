@@ -17,8 +17,12 @@ from .vectors import axis, cross, inward, minus, outward, plus, unit, vector
 RIM = 8
 #: Directions of these corners.
 CIRCLE = tuple((cos(2.0 * pi * k / RIM), sin(2.0 * pi * k / RIM)) for k in range(RIM))
-#: Numbers of features of circles: corners of the rims of both ends.
-LOW_RIM, HIGH_RIM = 0, RIM
+#: Half the angle between two of them, as cosine and sine.
+HALF = (cos(pi / RIM), sin(pi / RIM))
+#: A rim that leans by more than this (sine) touches at its lowest point, and rolls: that point takes the place of the corner nearest to it.
+LEANS = 0.05
+#: Numbers of features of circles: corners of the rims of both ends, ends of the line of the side, and the farthest point of a rim that leans.
+LOW_RIM, HIGH_RIM, SIDE, FARTHEST = 0, RIM, 2 * RIM, 2 * RIM + 2
 
 
 @hot
@@ -134,15 +138,17 @@ def _turned_face(scene: Any, i: int, p: Any, d: Any, rows: Any) -> int:
     if side > abs(local[2]):
         x, y = local[0] / out, local[1] / out
         ends = ((low * x, low * y, -half), (high * x, high * y, half))
-        _corner(rows, 0, plus(p, 1.0, outward(scene.world, i, ends[0])), 2 * RIM)
-        _corner(rows, 1, plus(p, 1.0, outward(scene.world, i, ends[1])), 2 * RIM + 1)
+        _corner(rows, 0, plus(p, 1.0, outward(scene.world, i, ends[0])), SIDE)
+        _corner(rows, 1, plus(p, 1.0, outward(scene.world, i, ends[1])), SIDE + 1)
         return 2
     top = local[2] > 0.0
     r, z = (high, half) if top else (low, -half)
     for c in range(RIM):
         k = c if top else RIM - 1 - c
-        q = (r * CIRCLE[k][0], r * CIRCLE[k][1], z)
-        _corner(rows, c, plus(p, 1.0, outward(scene.world, i, q)), (HIGH_RIM if top else LOW_RIM) + k)
+        x, y, code = CIRCLE[k][0], CIRCLE[k][1], (HIGH_RIM if top else LOW_RIM) + k
+        if out > LEANS and x * local[0] + y * local[1] >= HALF[0] * out:
+            x, y, code = local[0] / out, local[1] / out, FARTHEST + (1 if top else 0)
+        _corner(rows, c, plus(p, 1.0, outward(scene.world, i, (r * x, r * y, z))), code)
     return RIM
 
 
@@ -180,4 +186,4 @@ def face_normal(rows: Any, n: int) -> Any:
     return unit(total)
 
 
-__all__ = ["CIRCLE", "RIM", "face", "face_normal", "rounding", "support"]
+__all__ = ["CIRCLE", "HALF", "LEANS", "RIM", "face", "face_normal", "rounding", "support"]

@@ -14,6 +14,8 @@ from .impacts import NEWTON, coefficients, restitution
 TOUCHING = 1e-4
 #: In the place of the speed after an impact: of one without rebound, which leaves bodies in touch.
 STRUCK = -2.0
+#: Points that meet with less than this part of another's speed rest against it.
+ALIKE = 0.1
 #: Speeds (m/s, rad/s) of joints below which dry friction is that of rest.
 AT_REST = 1e-9
 #: Speeds up to so many times what forces make in a step do not rebound: impacts that follow ever faster end in rest.
@@ -56,7 +58,7 @@ def _lands_flat(s: Any, k: int, h: float) -> bool:
     """Whether another point of the same two shapes meets in the step, too: faces and edges come to lie on each other without loss of contact."""
     for other in (k - 1, k + 1):
         if 0 <= other < s.count and s.key[3 * other] == s.key[3 * k] and s.key[3 * other + 1] == s.key[3 * k + 1]:
-            if s.gap[other] + h * s.speed[3 * other] < 0.0:
+            if s.gap[other] + h * s.speed[3 * other] < 0.0 and s.speed[3 * other] < ALIKE * s.speed[3 * k]:
                 return True
     return False
 

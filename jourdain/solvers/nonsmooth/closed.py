@@ -251,7 +251,7 @@ def make_closed(most: int, nq: int, nv: int, nz: int, booked: int, **known: Any)
         nq=nq, nv=nv, nz=nz, solver=solve_task.address, task=Task(problem=problem, p=p),
         problem=problem, key=np.zeros(3 * most, np.int64), slides=np.zeros(most, np.int64), along=np.zeros(3 * most),
         place=np.zeros(most, np.int64), row=np.zeros(most, np.int64), bound=np.zeros(most), lift=np.zeros(most), slip=np.zeros(most),
-        extra=np.zeros((1, nv)), force=np.zeros(3 * most), moving=np.zeros(3 * most), change=np.zeros(4 * most),
+        extra=np.zeros((1, nv)), basis=np.zeros((3 * most, 3 * most)), left=np.zeros(3 * most), rest=np.zeros(3 * most), force=np.zeros(3 * most), moving=np.zeros(3 * most), change=np.zeros(4 * most),
         J=np.zeros((3 * most, nv)), Y=np.zeros((3 * most, nv)), p=p, values=np.zeros(booked), shifted=np.zeros(n + 1),
         rates=np.zeros(n + 1), clock=np.zeros(1), from_=np.zeros(n + 1), reach=math.inf, **known,
     )  # fmt: skip

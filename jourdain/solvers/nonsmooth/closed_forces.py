@@ -38,10 +38,12 @@ STICKS, BEGINS, SLIDES, ENDS = range(4)
 EPSILON, AT_REST = 1e-4, 1e-9
 #: Residual of the laws in parts of the largest acceleration, most sweeps, and what guards may fall below zero in the same parts.
 EXACT, SWEEPS, ROUNDING = 1e-13, 200, 1e-10
+#: Rows of which less than this part is left by others depend on them.
+DEPENDENT = 1e-10
 #: Most solutions in which bounds of couples follow normal forces.
 COUPLED = 60
-#: What is returned where no forces fit the laws.
-NO_FORCES = -80
+#: What is returned where no forces fit the laws: positive, so that steps become shorter up to that instant.
+NO_FORCES = 80
 
 
 class Called(Record):
@@ -87,6 +89,9 @@ class Closed(Record):
     J: Matrix
     Y: Matrix
     extra: Matrix  # one row
+    basis: Matrix  # L of W = L Lᵀ, and what is left of its rows and of theirs of w
+    left: Floats
+    rest: Floats
     p: Floats
     values: Floats  # of the guards
     shifted: Floats
@@ -288,25 +293,80 @@ def fill(c: Any, rows: int) -> None:
 
 
 @jit
-def _right(c: Any, slope: Any) -> float:
-    """w = J v̇_f + J̇ v; the largest."""
-    s, problem, block, largest = c.contacts, c.problem, 0, 0.0
+def _turning(c: Any) -> None:
+    """w = J̇ v."""
+    s, problem, block = c.contacts, c.problem, 0
     for i in range(c.count):
         k, r = c.place[i], c.row[i]
         if r < 0:
             continue
         for row in range(problem.row[block + 1] - r):
-            total = c.change[4 * i]
-            if row > 0:
-                total = 0.0
-                for j in (0, 1, 2):
-                    total += s.axes[9 * k + 3 * row + j] * c.change[4 * i + 1 + j]
-            for n in range(c.nv):
-                total += c.J[r + row, n] * slope[n]
+            total = c.change[4 * i] if row == 0 else 0.0
+            for j in range(0 if row == 0 else 3):
+                total += s.axes[9 * k + 3 * row + j] * c.change[4 * i + 1 + j]
             problem.w[r + row] = total
-            largest = max(largest, abs(total))
         block += 1
+
+
+@jit
+def _right(c: Any, slope: Any) -> float:
+    """Adds J v̇_f to w; the largest."""
+    problem, largest = c.problem, 0.0
+    for r in range(problem.row[problem.blocks]):
+        for n in range(c.nv):
+            problem.w[r] += c.J[r, n] * slope[n]
+        largest = max(largest, abs(problem.w[r]))
     return largest
+
+
+@jit
+def _eliminate(c: Any, rows: int) -> None:
+    """W = L Lᵀ of rows with ``left`` ≥ 0 by pivots, until what is left of rows depends on those taken; of w what these do not say stays in ``rest``."""
+    W, L, left, rest = c.problem.dense, c.basis, c.left, c.rest
+    for n in range(rows):
+        best, a = DEPENDENT, -1
+        for r in range(rows):
+            if left[r] > best * W[r, r]:
+                best, a = left[r] / W[r, r], r
+        if a < 0:
+            return
+        pivot = math.sqrt(left[a])
+        left[a] = -1.0
+        for r in range(rows):
+            if left[r] < 0.0:
+                continue
+            total = W[r, a]
+            for m in range(n):
+                total -= L[r, m] * L[a, m]
+            L[r, n] = total / pivot
+            left[r] = max(0.0, left[r] - L[r, n] * L[r, n])
+            rest[r] -= L[r, n] * rest[a] / pivot
+
+
+@jit
+def _reconcile(c: Any) -> None:
+    """J̇ v of rows along which contacts are held and that depend on others, from those.
+
+    Within a step velocities are off the contacts by its error.  Redundant rows, as along the line on which a cone rolls, would contradict each
+    other, and no forces would meet both.
+    """
+    s, problem, block = c.contacts, c.problem, 0
+    rows = problem.row[problem.blocks]
+    for i in range(c.count):
+        if c.row[i] >= 0:
+            held = c.slides[i] < SLIDES or s.sort[c.place[i]] >= DRY
+            for r in range(problem.row[block], problem.row[block + 1]):
+                c.left[r], c.rest[r] = (problem.dense[r, r] if held else -1.0), problem.w[r]
+            if s.sort[c.place[i]] == ROLL:  # the normal force is given
+                c.left[problem.row[block]] = -1.0
+            block += 1
+    _eliminate(c, rows)
+    block = 0
+    for i in range(c.count):
+        if c.row[i] >= 0:
+            for r in range(problem.row[block] + first_way(s, c.place[i]), problem.row[block + 1]):
+                problem.w[r] -= c.rest[r] if c.left[r] >= 0.0 else 0.0
+            block += 1
 
 
 @jit
@@ -439,6 +499,8 @@ def motion(c: Any, t: int, x: Any, out: Any) -> int:
     _bounds(c, slope, v)
     largest = 0.0
     for again in range(COUPLED):
+        _turning(c)
+        _reconcile(c)
         largest = max(largest, _right(c, slope))
         _given_normals(c)
         if rows > 0:

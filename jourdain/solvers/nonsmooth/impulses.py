@@ -160,7 +160,7 @@ def push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
     deepest = widest = m.moved = 0.0
     for k in range(s.count):
         contact_velocities(s, parts, k, v, s.old_speed)
-        end = 1.0 if s.sort[k] >= DRY else s.gap[k] + 0.5 * h * s.old_speed[3 * k]
+        end = 1.0 if s.sort[k] >= DRY else s.gap[k] + 0.5 * h * (s.old_speed[3 * k] + s.turning[3 * k])
         deepest = max(deepest, -end)
         depths.w[k], depths.law[k], depths.row[k], depths.compliance[k], r[k] = end, UNILATERAL, k, 0.0, 0.0
         if end <= 0.0:

@@ -160,8 +160,8 @@ class ContactEventRun(ProjectedRun):
         s, parts, nv = self.record.contacts, self.record.parts, self.record.nv
         return rows_of(s, parts, s.J, which, nv), rows_of(s, parts, s.Y, which, nv)
 
-    def _switch(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Impacts at an instant, and the active set after them."""
+    def _switch(self, t: float, x: np.ndarray, jams: bool = False) -> np.ndarray:
+        """Impacts at an instant, and the active set after them; where sliding ``jams``, an impulse ends it first."""
         c, x = self.record, np.array(x, dtype=float)
         touching = self._close(t, x)
         c.from_[: len(x)] = x
@@ -169,7 +169,7 @@ class ContactEventRun(ProjectedRun):
         x = self._impact(t, x, touching)
         low = self._low_speeds(t, x, touching)
         for i in range(ROUNDS):
-            if self._settle(t, x, touching, low):
+            if not (jams and i == 0) and self._settle(t, x, touching, low):
                 self._keep_active(t, i > 0)
                 return x
             x = self._shock(t, x, touching)
@@ -455,10 +455,11 @@ class ContactEventRun(ProjectedRun):
             if not isinstance(found, Trajectory) or found.status != "failed" or f"status {closed.NO_FORCES} " not in found.message:
                 break
             t = found.restart.t
-            if done and t <= done[-1].restart.t:
+            stopped = [d.restart.t for d in done].count(t)
+            if stopped > 1:
                 break
             done.append(found)
-            first, span = self._switch(t, found.restart.x), (t, span[1])
+            first, span = self._switch(t, found.restart.x, jams=stopped == 1), (t, span[1])
         return joined([*done, found]) if done else found
 
     def _march(self, first: Any, span: tuple[float, float], by: Callable[..., Any], more: Sequence[Event], **changes: Any) -> Any:
