@@ -101,7 +101,7 @@ def arch(stones: int = 5, thick: float = 0.15, deep: float = 0.3, density: float
     for h in (2e-3, 1e-2):
         sol = s.simulate({}, 1.0, "moreau", step=h)
         used = least_time(lambda h=h: s.simulate({}, 1.0, "moreau", step=h, outputs=2))
-        ways = [np.linalg.norm([float(sol[f"f{i}.{c}"][-1] - sol[f"f{i}.{c}"][0]) for c in "xyz"]) for i in range(len(all_stones))]
+        ways = [float(np.linalg.norm([sol[f"f{i}.{c}"][-1] - sol[f"f{i}.{c}"][0] for c in "xyz"])) for i in range(len(all_stones))]
         rows[f"Jourdain, {1e3 * h:g} ms"] = {"ms": 1e3 * used, "goes, m": max(ways), "depth, mm": 1e3 * float(sol["contacts.depth"].max())}
     points = [" ".join(f"{x} {y} {z}" for x, z in profile for y in (-deep / 2, deep / 2)) for profile in all_stones]
     meshes = "".join(f'<mesh name="m{i}" vertex="{text}"/>' for i, text in enumerate(points))
