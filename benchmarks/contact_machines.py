@@ -1,9 +1,9 @@
-"""Contacts besides piles against peers: a stack and dominoes (MuJoCo), a quadruped (MuJoCo), surfaces that give way (Exudyn), batches on two cores.
+"""Contacts besides piles against peers: a stack, an arch and dominoes (MuJoCo; Drake and DART: ``contact_peers.py``), a quadruped (MuJoCo), surfaces that give way (Exudyn), batches on two cores.
 
-python -m benchmarks.contact_machines [stack|dominoes|quadruped|penalty|batch …]
+python -m benchmarks.contact_machines [stack|arch|dominoes|stands|trots|penalty|batch …]
 
 Processor time of one thread, the least of three runs, for a second of motion.  MuJoCo with its Newton solver and elliptic cones, contacts as hard as it runs
-with stably (solref of two steps).  Errors: of the stack how far its top sinks, of dominoes the instant at which the last falls against the same program at steps
+with stably (solref of two steps).  Errors: of the stack how far its top sinks, of the arch how far its stones go, of dominoes the instant at which the last falls against the same program at steps
 of 1/8 ms, of the quadruped how far its trunk is after a second from where the same program has it at steps of 1/16 ms.  Exudyn's spheres are mass points, ours bodies that
 turn; both by velocity Verlet, the same stiffness, damping and step, no friction.
 """
@@ -35,14 +35,14 @@ def told(what: str, rows: dict[str, dict[str, float]]) -> None:
         print(f"{what:22} {name:24} " + "  ".join(f"{key} {x:.4g}" for key, x in row.items()), flush=True)
 
 
-def boxes_of_mujoco(bodies: str, step: float) -> Any:
+def boxes_of_mujoco(bodies: str, step: float, meshes: str = "", friction: float = 0.5) -> Any:
     """A model and its data: a plane and some bodies."""
     import mujoco as mj
 
     geom = HARD.format(solref=2 * step)
     model = mj.MjModel.from_xml_string(
-        f'<mujoco><option timestep="{step}" cone="elliptic" solver="Newton" integrator="implicitfast"/><default><geom friction="0.5 0 0" condim="3" {geom}/>'
-        f'</default><worldbody><geom type="plane" size="9 9 1"/>{bodies}</worldbody></mujoco>'
+        f'<mujoco><option timestep="{step}" cone="elliptic" solver="Newton" integrator="implicitfast"/><default><geom friction="{friction} 0 0" condim="3" {geom}/>'
+        f'</default><asset>{meshes}</asset><worldbody><geom type="plane" size="9 9 1"/>{bodies}</worldbody></mujoco>'
     )
     return model, mj.MjData(model)
 
@@ -80,6 +80,38 @@ def stack(n: int = 10, side: float = 0.1) -> None:
         used = least_time(run_of_mujoco(model, data, round(1.0 / h)))
         rows[f"MuJoCo, {1e3 * h:g} ms"] = {"ms": 1e3 * used, "sinks, m": abs(float(data.qpos[7 * (n - 1) + 2]) - top)}
     told(f"stack of {n}", rows)
+
+
+def arch(stones: int = 5, thick: float = 0.15, deep: float = 0.3, density: float = 2000.0) -> None:
+    """Half a circle of dry stones on the floor, at rest from the start (mean radius 1 m): how far any of them goes within a second."""
+
+    def corners(k: int, sign: float) -> list[tuple[float, float]]:
+        a, b = (0.5 * math.pi * j / stones for j in (k, k + 1))
+        inner, outer = 1.0 - thick / 2, 1.0 + thick / 2
+        return [(sign * r * math.sin(x), r * math.cos(x)) for r, x in ((inner, a), (outer, a), (outer, b), (inner, b))]
+
+    all_stones = [corners(k, sign) for k in range(stones) for sign in (-1.0, 1.0)]
+    m = jd.Model("arch")
+    m.ground.shapes.append(jd.plane())
+    for i, profile in enumerate(all_stones):
+        shape = jd.prism([(z, x) for x, z in profile], deep, density=density, axis="y")
+        m.free(f"f{i}", m.ground, m.body(f"b{i}", shape=shape))
+    m.contact("all", law=jd.contact.rigid(friction=0.8))
+    s, rows = m.compile(), dict[str, dict[str, float]]()
+    for h in (2e-3, 1e-2):
+        sol = s.simulate({}, 1.0, "moreau", step=h)
+        used = least_time(lambda h=h: s.simulate({}, 1.0, "moreau", step=h, outputs=2))
+        ways = [float(np.linalg.norm([sol[f"f{i}.{c}"][-1] - sol[f"f{i}.{c}"][0] for c in "xyz"])) for i in range(len(all_stones))]
+        rows[f"Jourdain, {1e3 * h:g} ms"] = {"ms": 1e3 * used, "goes, m": max(ways), "depth, mm": 1e3 * float(sol["contacts.depth"].max())}
+    points = [" ".join(f"{x} {y} {z}" for x, z in profile for y in (-deep / 2, deep / 2)) for profile in all_stones]
+    meshes = "".join(f'<mesh name="m{i}" vertex="{text}"/>' for i, text in enumerate(points))
+    bodies = "".join(f'<body><freejoint/><geom type="mesh" mesh="m{i}" density="{density}"/></body>' for i in range(len(points)))
+    for h in (2e-3, 2.5e-4):
+        model, data = boxes_of_mujoco(bodies, h, meshes, 0.8)
+        used = least_time(run_of_mujoco(model, data, round(1.0 / h)))
+        ways = np.linalg.norm((data.qpos - model.qpos0).reshape(-1, 7)[:, :3], axis=1)
+        rows[f"MuJoCo, {1e3 * h:g} ms"] = {"ms": 1e3 * used, "goes, m": float(ways.max())}
+    told(f"arch of {len(all_stones)}", rows)
 
 
 def dominoes(n: int = 20, spacing: float = 0.025, span: float = 0.9) -> None:
@@ -292,7 +324,7 @@ def batch(runs: int = 200) -> None:
 
 
 ALL: dict[str, Callable[[], None]] = {
-    "stack": stack, "dominoes": dominoes, "stands": lambda: quadruped(False), "trots": lambda: quadruped(True), "penalty": penalty, "batch": batch,
+    "stack": stack, "arch": arch, "dominoes": dominoes, "stands": lambda: quadruped(False), "trots": lambda: quadruped(True), "penalty": penalty, "batch": batch,
 }  # fmt: skip
 
 if __name__ == "__main__":

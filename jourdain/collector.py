@@ -6,6 +6,15 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+#: Objects that may be put aside before the collector walks over all once more: what of them has become garbage waits until then.
+MOST = 2_000_000
+
+
+class _Aside:
+    """How many objects were put aside since the last collection of all, and which that was."""
+
+    objects = collections = 0
+
 
 @contextmanager
 def no_collection() -> Iterator[None]:
@@ -16,7 +25,19 @@ def no_collection() -> Iterator[None]:
         yield
     finally:
         if was:
+            _put_aside()
             gc.enable()
+
+
+def _put_aside() -> None:
+    """Moves young objects to the oldest generation at once, as if the collector had walked over them twice; objects that others have frozen stay so."""
+    collections = gc.get_stats()[-1]["collections"]
+    if collections != _Aside.collections:
+        _Aside.objects, _Aside.collections = 0, collections
+    _Aside.objects += gc.get_count()[0]
+    if _Aside.objects <= MOST and gc.get_freeze_count() == 0:
+        gc.freeze()
+        gc.unfreeze()
 
 
 __all__ = ["no_collection"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .kernel_types import BUILTIN, COMPLEX, FLOAT, INT, INT32, KernelError, Scalar, Value
+from .kernel_types import BUILTIN, COMPLEX, FLOAT, INT, INT32, RAW, KernelError, Scalar, Value
 
 if TYPE_CHECKING:
     from .kernel_operations import Operations
@@ -43,6 +43,6 @@ BUILTIN[call] = _called
 BUILTIN[address] = lambda w, a: w.address(a[0])
 doubles = _viewer(FLOAT, "View of `size` doubles at `address`: doubles(address, size).")
 complexes = _viewer(COMPLEX, "View of `size` complex numbers at `address`: complexes(address, size).")
-integers = _viewer(INT, "View of `size` 64-bit integers at `address`: integers(address, size).")
+integers = _viewer(RAW, "View of `size` 64-bit integers at `address`: integers(address, size).")
 integers32 = _viewer(INT32, "View of `size` 32-bit integers at `address`: integers32(address, size).")
-words = _viewer(INT, "View of `size` machine words (pointers) at `address`: words(address, size).")
+words = _viewer(RAW, "View of `size` machine words (pointers) at `address`: words(address, size).")

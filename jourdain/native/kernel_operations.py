@@ -20,6 +20,7 @@ from .kernel_types import (
     FLOAT,
     INT,
     INT32,
+    RAW,
     Group,
     KernelError,
     Known,
@@ -38,6 +39,30 @@ COMPARISONS = {
 }  # fmt: skip
 #: Functions that LLVM knows itself.
 INTRINSICS = ("sqrt", "fabs", "copysign", "floor")
+
+
+#: LLVM's notes on loads and stores by what memory holds (its "type-based alias analysis"): no place is read as another kind than it was written as, so that
+#: numbers written to arrays of floats do not change where arrays are.  Words at addresses have no note.
+NOTES = {"double": "!2000003", "i64": "!2000004", "ptr": "!2000004", "i32": "!2000005"}
+MEMORY = """!2000000 = !{!"memory of kernels"}
+!2000006 = !{!"floats", !2000000, i64 0}
+!2000007 = !{!"words", !2000000, i64 0}
+!2000008 = !{!"halves of words", !2000000, i64 0}
+!2000003 = !{!2000006, !2000006, i64 0}
+!2000004 = !{!2000007, !2000007, i64 0}
+!2000005 = !{!2000008, !2000008, i64 0}"""
+
+
+def _noted(kind: str, raw: bool = False) -> str:
+    return f", align {4 if kind == 'i32' else 8}" + ("" if raw else f", !tbaa {NOTES[kind]}")
+
+
+def _load(kind: str, pointer: str, raw: bool = False) -> str:
+    return f"load {kind}, ptr {pointer}{_noted(kind, raw)}"
+
+
+def _store(kind: str, x: str, pointer: str, raw: bool = False) -> str:
+    return f"  store {kind} {x}, ptr {pointer}{_noted(kind, raw)}"
 
 
 class Operations:
@@ -323,10 +348,10 @@ class Operations:
             return Value(item, (pointer,))
         if item is COMPLEX:
             second = self.op(f"getelementptr inbounds double, ptr {pointer}, i64 1")
-            return Value(COMPLEX, tuple(self.op(f"load double, ptr {p}, align 8") for p in (pointer, second)))
+            return Value(COMPLEX, tuple(self.op(_load("double", p)) for p in (pointer, second)))
         if item is INT32:
-            return Value(INT, (self.op(f"sext i32 {self.op(f'load i32, ptr {pointer}, align 4')} to i64"),))
-        return Value(item, (self.op(f"load {item.llvm}, ptr {pointer}, align 8"),))
+            return Value(INT, (self.op(f"sext i32 {self.op(_load('i32', pointer))} to i64"),))
+        return Value(INT if item is RAW else item, (self.op(_load(item.llvm, pointer, item.raw)),))
 
     def put(self, place: Value, value: Value) -> None:
         """Writes a number to a place."""
@@ -338,14 +363,14 @@ class Operations:
             raise KernelError("a whole record cannot be assigned; assign its fields")
         if item is INT32:
             short = self.op(f"trunc i64 {self.integer(value)} to i32")
-            self.lines.append(f"  store i32 {short}, ptr {pointer}, align 4")
+            self.lines.append(_store("i32", short, pointer))
             return
-        operands = self.converted(value, item).operands
+        operands = self.converted(value, INT if item is RAW else item).operands
         if item is COMPLEX:
             second = self.op(f"getelementptr inbounds double, ptr {pointer}, i64 1")
-            self.lines += [f"  store double {x}, ptr {p}, align 8" for x, p in zip(operands, (pointer, second), strict=True)]
+            self.lines += [_store("double", x, p) for x, p in zip(operands, (pointer, second), strict=True)]
             return
-        self.lines.append(f"  store {item.llvm} {operands[0]}, ptr {pointer}, align 8")
+        self.lines.append(_store(item.llvm, operands[0], pointer, item.raw))
 
     def field(self, x: Value, name: str) -> tuple[Type, list[str]]:
         """Type of a field of a record, and pointers to the words of its registers."""
@@ -355,12 +380,12 @@ class Operations:
 
     def got_field(self, wanted: Type, places: list[str]) -> Value:
         """The value of a field of a record."""
-        return Value(wanted, tuple(self.op(f"load {r}, ptr {p}, align 8") for r, p in zip(wanted.registers, places, strict=True)))
+        return Value(wanted, tuple(self.op(_load(r, p)) for r, p in zip(wanted.registers, places, strict=True)))
 
     def put_field(self, wanted: Type, places: list[str], value: Value) -> None:
         """Writes a field of a record: a number, or where else a view or a record is from now on."""
         operands = self.converted(value, wanted).operands
-        self.lines += [f"  store {r} {x}, ptr {p}, align 8" for r, x, p in zip(wanted.registers, operands, places, strict=True)]
+        self.lines += [_store(r, x, p) for r, x, p in zip(wanted.registers, operands, places, strict=True)]
 
     def attribute(self, x: Value, name: str) -> Value:
         """An attribute of a value: a field of a record, a member of a named tuple, a named row, the size, shape or address of a view, parts

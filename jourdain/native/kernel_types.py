@@ -20,6 +20,7 @@ class Scalar:
 
     llvm: str
     rank: int
+    raw: bool = False
 
     @property
     def registers(self) -> tuple[str, ...]:
@@ -30,6 +31,8 @@ class Scalar:
 BOOL, INT, FLOAT, COMPLEX = Scalar("i1", 0), Scalar("i64", 1), Scalar("double", 2), Scalar("{ double, double }", 3)
 #: Only in memory: loaded as INT.
 INT32 = Scalar("i32", 1)
+#: Only in memory, loaded as INT: a word at an address, which may be a number of any kind.
+RAW = Scalar("i64", 1, True)
 
 
 @dataclass(frozen=True)

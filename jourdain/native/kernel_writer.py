@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import bounds
-from .kernel_operations import Operations
+from .kernel_operations import MEMORY, Operations
 from .kernel_source import Source
 from .kernel_types import BOOL, BUILTIN, FLOAT, INT, NOTHING, Group, KernelError, Known, Scalar, Struct, Type, Value, View, joined, literal
 
@@ -91,7 +91,7 @@ class Module:
     @property
     def text(self) -> str:
         """The whole IR."""
-        return "\n".join(self.texts)
+        return "\n".join([*self.texts, MEMORY])
 
 
 def returned(type: Type) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from ...native.kernel import hot, jit
 from ...native.record import Floats, Integers, Record
 from ..complementarity.problem import BlockSparse
-from ..linear.dense import cholesky, cholesky_solve
+from ..linear.dense import cholesky, cholesky_solve, cholesky_solve_three
 
 #: No part: that side of a contact is the ground, or moves the part of the other side.
 NOBODY = -1
@@ -285,15 +285,19 @@ def respond(s: Any, parts: Any, closures: Any) -> None:
             c = s.part[2 * k + side]
             if c < 0:
                 continue
-            n = parts.first[c + 1] - parts.first[c]
-            for row in (0, 1, 2):
-                at = _place(s, parts.stride, k, side, row)
-                if parts.inverse[c] != 0:
-                    _respond_loose(parts.M[parts.masses[c] :], s.J, at, s.Y)
-                    continue
-                for i in range(n):
-                    s.Y[at + i] = s.J[at + i]
-                respond_part(parts, closures, c, s.Y[at:])
+            n, at = parts.first[c + 1] - parts.first[c], _place(s, parts.stride, k, side, 0)
+            if parts.inverse[c] != 0:
+                for row in (0, 1, 2):
+                    _respond_loose(parts.M[parts.masses[c] :], s.J, at + 2 * parts.stride * row, s.Y)
+                continue
+            x, y, z = s.Y[at:], s.Y[at + 2 * parts.stride :], s.Y[at + 4 * parts.stride :]
+            for i in range(n):
+                x[i], y[i], z[i] = s.J[at + i], s.J[at + 2 * parts.stride + i], s.J[at + 4 * parts.stride + i]
+            cholesky_solve_three(parts.M[parts.masses[c] :], n, x, y, z)
+            if closures.rows > 0 and closures.first[c + 1] > closures.first[c]:
+                _close(closures, c, n, x)
+                _close(closures, c, n, y)
+                _close(closures, c, n, z)
 
 
 @hot
