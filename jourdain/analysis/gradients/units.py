@@ -7,7 +7,7 @@ different units are added, the unit of the criterion is not known either.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError
 from ...model.units import BASE, Unit, unit
@@ -16,6 +16,7 @@ from ...symbolic.expr import Expr, symbol
 from ...symbolic.graph import topological
 
 if TYPE_CHECKING:
+    from ...model.parameters import Parameters
     from ..design.criteria import Criterion
     from .gradient import Gradient
 
@@ -65,13 +66,24 @@ def variable_dimension(g: Gradient, name: str) -> Dimension | None:
 
 def dimension_of(g: Gradient, c: Criterion) -> Dimension | None:
     """The dimension of a criterion, if it is known."""
+    return _dimension_in(g.analysis.system.model.parameter_set, g.result, c)
+
+
+def unit_in(solution: Solution, c: Criterion) -> str | None:
+    """The unit of a criterion of a motion, if it is known."""
+    found = None if solution.system is None else _dimension_in(solution.system.model.parameter_set, solution, c)
+    return None if found is None else _text(found)
+
+
+def _dimension_in(parameters: Parameters, result: Any, c: Criterion) -> Dimension | None:
+    """The dimension of a criterion from parameters and from channels of a result."""
     if c.kind in _OWN:
         return _dimension(_OWN[c.kind])
     if not isinstance(c.expression, str) or c.kind in ("entry", "response"):
         return None
     from ...io.model_files.expression_language import parse_expression
 
-    scope = _Names(g, c)
+    scope = _Names(parameters, result, c)
     try:
         found = _along(parse_expression(c.expression, scope), scope.dimensions)
     except InputError:
@@ -84,8 +96,8 @@ def dimension_of(g: Gradient, c: Criterion) -> Dimension | None:
 class _Names:
     """A scope in which every name is a symbol with a dimension."""
 
-    def __init__(self, g: Gradient, criterion: Criterion) -> None:
-        self.g, self.criterion = g, criterion
+    def __init__(self, parameters: Parameters, result: Any, criterion: Criterion) -> None:
+        self.parameters, self.result, self.criterion = parameters, result, criterion
         self.dimensions: dict[int, Dimension | None] = {}
 
     def find(self, name: str, kind: str | None = None) -> Expr:
@@ -98,16 +110,14 @@ class _Names:
 
     def _of(self, name: str, kind: str | None) -> Dimension | None:
         if name in self.criterion.parts and kind is None:
-            return dimension_of(self.g, self.criterion.parts[name])
+            return _dimension_in(self.parameters, self.result, self.criterion.parts[name])
         if name in self.criterion.constants and kind is None:
             return None
         if name == "t":
             return _SECOND
-        known = self.g.analysis.system.model.parameter_set
-        if name in known and kind in (None, "parameter"):
-            return _dimension(known[name].unit)
-        result = self.g.result
-        return _dimension(result.channel(name).unit) if isinstance(result, Solution) else None
+        if name in self.parameters and kind in (None, "parameter"):
+            return _dimension(self.parameters[name].unit)
+        return _dimension(self.result.channel(name).unit) if isinstance(self.result, Solution) else None
 
 
 def _along(e: Expr, known: Mapping[int, Dimension | None]) -> Dimension | None:
@@ -144,7 +154,7 @@ def _operated(x: Expr, parts: list[Dimension], numbers: set[int]) -> Dimension |
     terms = parts[1:] if x.op == "where" else parts
     if x.op in ("add", "sub", "where", *_SAME):
         own = [p for p, a in zip(terms, x.args[-len(terms) :], strict=True) if a.id not in numbers]
-        return own[0] if all(p == own[0] for p in own) else None
+        return (own[0] if own else _NONE) if all(p == own[0] for p in own) else None
     return _NONE  # sines, exponentials and their like
 
 
@@ -171,4 +181,4 @@ def _text(dimension: Dimension) -> str:
     return Unit("", dimension, 1.0).si
 
 
-__all__ = ["over", "units_of", "value_units"]
+__all__ = ["over", "unit_in", "units_of", "value_units"]

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import InputError, SolverError, nearest
+from ...errors import InputError, JourdainError, SolverError, nearest
 from ...model.values import number
 from ..design import criteria as cr
 from ..design.planned import Analysis
 from ..gradients.expressions import expressions_of
+from ..gradients.units import unit_in
 from ..workers import Crew, Failed, Workers, crew_for, results
 from .first_guess import guess
 from .fit import Fit, told, whiteness
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from ...systems.system import System
 
 SHOOTING = ("single", "multiple")
+#: The duration of a run that only tells units (s).
+INSTANT = 1e-6
 #: How often the noise of columns is estimated anew.
 PASSES = 3
 
@@ -56,14 +59,19 @@ def identify(
             f"identify: shooting = '{shooting}' is unknown; " + (f"did you mean {near[0]}?" if near else f"use {', '.join(SHOOTING)}")
         )
     expressions_of(system, {c: cr.final(e) for c, e in columns.items()})
-    units = {c: _unit_of(system, e) for c, e in columns.items()}
+    _check_options(shooting, segments, limit, options)
+    starts = list(x0) if isinstance(x0, (list, tuple)) else [x0]
+    units = _units_of(system, columns, starts[0] if starts else None)
     records = records_of(data, columns, units, gaps)
-    starts = list(x0) if isinstance(x0, (list, tuple)) else [x0] * len(records)
+    starts = starts if isinstance(x0, (list, tuple)) else starts * len(records)
     if len(starts) != len(records):
         raise InputError(f"identify: {len(starts)} starts for {len(records)} records; give one, or as many")
     plans = [Analysis(system, "simulate", s, t=r.span, **options) for s, r in zip(starts, records, strict=True)]
     table = _Unknowns(system, plans, unknowns, columns, records)
     noise = {c: number((sigma or {})[c], f"sigma of '{c}'", units[c] or None) if c in (sigma or {}) else None for c in columns}
+    wrong = [c for c, x in noise.items() if x is not None and not x > 0.0]
+    if wrong:
+        raise InputError(f"identify: sigma of '{wrong[0]}' = {noise[wrong[0]]:g} must be positive; leave it out to have it estimated")
     strange = [c for c in sigma or {} if c not in columns]
     if strange:
         raise InputError(f"identify: sigma names '{strange[0]}', which is no column; there are {', '.join(columns)}")
@@ -72,6 +80,30 @@ def identify(
         if shooting == "multiple":
             search.by_segments(int(segments))
         return search.fit(shooting)
+
+
+def _check_options(shooting: str, segments: Any, limit: Any, options: Mapping[str, Any]) -> None:
+    """Refuses what no search can take."""
+    if "t" in options:
+        raise InputError("identify: t is not given here; a run begins with the first sample of its record and ends with the last")
+    asked = {"limit": (limit, 1)} | ({"segments": (segments, 2)} if shooting == "multiple" else {})
+    for name, (x, least) in asked.items():
+        if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < least:
+            raise InputError(f"identify: {name} = {x!r} must be a whole number from {least} on")
+
+
+def _units_of(system: System, columns: Mapping[str, Any], start: Any) -> dict[str, str]:
+    """Units of what columns are compared with: of coordinates and rates, of other texts by the channels of a run; "" where none is known."""
+    found = {c: _unit_of(system, e) for c, e in columns.items()}
+    rest = {c: cr.final(e) for c, e in columns.items() if not found[c] and isinstance(e, str)}
+    if rest:
+        try:
+            state = system.state(start)
+            run = system.simulate(state, (state.t, state.t + INSTANT), dense=False)
+        except JourdainError:  # runs of the records tell what is wrong
+            return found
+        found |= {c: unit_in(run, e) or "" for c, e in rest.items()}
+    return found
 
 
 def _unit_of(system: System, expression: Any) -> str:

@@ -163,6 +163,15 @@ def test_records_of_every_kind(s: jd.System, tmp_path: Path) -> None:
     assert (tmp_path / "b.png").stat().st_size > 1000
 
 
+@pytest.mark.parametrize("expression", ["2*x.displacement", "x.displacement*where(t < 0, 0, 2)", "spot.position.x*2"])
+def test_units_of_columns_count_whatever_they_are_compared_with(expression: str) -> None:
+    m = oscillator()
+    m.sensor("spot", m.bodies["cart"])
+    data = {"t [ms]": 1e3 * T, "x [mm]": 2e3 * truth(T), "remark": ["fine"] * len(T)}
+    fit = m.compile().identify(data, {"x": expression}, ["k", "c"], START)
+    assert fit.values == pytest.approx(TRUE, rel=1e-5)
+
+
 DATA = {"t": T, "x": truth(T)}
 REFUSED = [
     (lambda s, p: s.identify(DATA, {"y": "x.displacement"}, ["k"]), "there is no column 'y'; .*x"),
@@ -185,6 +194,13 @@ REFUSED = [
     (lambda s, p: s.identify(42, {"x": "x.displacement"}, ["k"]), "is a int"),
     (lambda s, p: s.identify([DATA, DATA], {"x": "x.displacement"}, ["k"], [{}]), "1 starts for 2 records"),
     (lambda s, p: s.identify(DATA, {"x": "x.displacement"}, ["k"], shooting="multiple", segments=1), "segments = 1"),
+    (lambda s, p: s.identify(DATA, {"x": "x.displacement"}, ["k"], shooting="multiple", segments=2.5), "segments = 2.5 must be"),
+    (lambda s, p: s.identify({"t": T, "x [kg]": truth(T)}, {"x": "2*x.displacement"}, ["k"]), r"'x' is in kg.*compared with \(m\)"),
+    (lambda s, p: s.identify({"t": T, "x [foo]": truth(T)}, {"x": "2*x.displacement"}, ["k"]), "'x' is in 'foo', which is no unit"),
+    (lambda s, p: s.identify({"t": T, "x": ["a"] * len(T)}, {"x": "x.displacement"}, ["k"]), "column 'x' has entries that are no numbers"),
+    (lambda s, p: s.identify(DATA, {"x": "x.displacement"}, ["k"], sigma={"x": 0.0}), "sigma of 'x' = 0 must be positive"),
+    (lambda s, p: s.identify(DATA, {"x": "x.displacement"}, ["k"], limit=0), "limit = 0 must be a whole number from 1 on"),
+    (lambda s, p: s.identify(DATA, {"x": "x.displacement"}, ["k"], t=3.0), "t is not given here"),
     (lambda s, p: s.identify(DATA, {"x": "x.displacement"}, ["k"], shooting="multiple", segments=500), "no samples between"),
 ]
 
