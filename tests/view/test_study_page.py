@@ -54,7 +54,10 @@ def test_runs_of_a_sweep_in_the_page(browser: Browser) -> None:
         browser.wait("document.body.dataset.ended === 'yes' && document.querySelector('#end').textContent === 'done'")
         assert browser.evaluate("[...study.rows].sort((a, b) => a.n - b.n).map(r => r.x[0])") == parameters["length"]
         assert browser.evaluate("document.querySelectorAll('#s .dot').length") == 4  # end over length
-        assert browser.evaluate("['h', 'besttile', 'volumetile'].map(i => document.getElementById(i).getBoundingClientRect().width === 0)") == [True] * 3
+        assert (
+            browser.evaluate("['h', 'besttile', 'volumetile'].map(i => document.getElementById(i).getBoundingClientRect().width === 0)")
+            == [True] * 3
+        )
         browser.evaluate("document.querySelector('#b').value = 2, document.querySelector('#b').onchange()")
         assert browser.evaluate("document.querySelectorAll('#s .dot').length") == 0  # what is not one number is not drawn
         assert page.url.startswith("http://127.0.0.1:") and browser.messages == []

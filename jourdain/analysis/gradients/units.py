@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...errors import InputError
+from ...errors import InputError, JourdainError
 from ...model.units import BASE, Unit, unit
 from ...results.solution import Solution
 from ...symbolic.expr import Expr, symbol
@@ -17,12 +17,15 @@ from ...symbolic.graph import topological
 
 if TYPE_CHECKING:
     from ...model.parameters import Parameters
+    from ...systems.system import System
     from ..design.criteria import Criterion
     from .gradient import Gradient
 
 Dimension = tuple[int, ...]
 _NONE: Dimension = (0,) * len(BASE)
 _SECOND = tuple(int(name == "s") for name in BASE)
+#: The duration of a run that only tells units (s).
+INSTANT = 1e-6
 #: Functions whose value has the unit of their argument, and those that give pure numbers.
 _SAME, _PURE = ("neg", "abs", "min", "max", "floor"), ("sign", "lt", "le", "and", "or", "not", "atan2")
 #: Powers of the second that kinds of criteria add, and units of those without an expression.
@@ -54,14 +57,19 @@ def variable_dimension(g: Gradient, name: str) -> Dimension | None:
     model = g.analysis.system.model
     if kind == "parameter":
         return _dimension(model.parameter_set[own].unit)
-    c = g.analysis.system.configuration
-    if own in c.position_names:
-        return _dimension(c.units[c.position_names.index(own)])
+    return _dimension(state_unit(g.analysis.system, own))
+
+
+def state_unit(system: System, name: str) -> str:
+    """The unit of a coordinate or of its rate; "" where none is known."""
+    c = system.configuration
+    if name in c.position_names:
+        return c.units[c.position_names.index(name)] or ""
     for k in c.coordinates:
-        if own in k.velocity_names and not k.is_quaternion:
-            position = _dimension(c.units[c.position_names.index(k.names[0])])
-            return None if position is None else _times(position, _SECOND, -1)
-    return None
+        if name in k.velocity_names and not k.is_quaternion:
+            position = c.units[c.position_names.index(k.names[0])]
+            return f"{position}/s" if position else ""
+    return ""
 
 
 def dimension_of(g: Gradient, c: Criterion) -> Dimension | None:
@@ -69,10 +77,15 @@ def dimension_of(g: Gradient, c: Criterion) -> Dimension | None:
     return _dimension_in(g.analysis.system.model.parameter_set, g.result, c)
 
 
-def unit_in(solution: Solution, c: Criterion) -> str | None:
-    """The unit of a criterion of a motion, if it is known."""
-    found = None if solution.system is None else _dimension_in(solution.system.model.parameter_set, solution, c)
-    return None if found is None else _text(found)
+def units_in_run(system: System, start: Any, criteria: Mapping[str, Criterion]) -> dict[str, str | None]:
+    """Units of criteria of motions, as far as the channels of a very short run tell them."""
+    try:
+        state = system.state(start)
+        run = system.simulate(state, (state.t, state.t + INSTANT), dense=False)
+    except JourdainError:  # runs of the study itself tell what is wrong
+        return dict.fromkeys(criteria)
+    found = {n: _dimension_in(system.model.parameter_set, run, c) for n, c in criteria.items()}
+    return {n: None if d is None else _text(d) for n, d in found.items()}
 
 
 def _dimension_in(parameters: Parameters, result: Any, c: Criterion) -> Dimension | None:
@@ -181,4 +194,4 @@ def _text(dimension: Dimension) -> str:
     return Unit("", dimension, 1.0).si
 
 
-__all__ = ["over", "unit_in", "units_of", "value_units"]
+__all__ = ["over", "state_unit", "units_in_run", "units_of", "value_units"]

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import InputError, JourdainError, SolverError, nearest
+from ...errors import InputError, SolverError, nearest
 from ...model.values import number
 from ..design import criteria as cr
 from ..design.planned import Analysis
 from ..gradients.expressions import expressions_of
-from ..gradients.units import unit_in
+from ..gradients.units import state_unit, units_in_run
 from ..workers import Crew, Failed, Workers, crew_for, results
 from .first_guess import guess
 from .fit import Fit, told, whiteness
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from ...systems.system import System
 
 SHOOTING = ("single", "multiple")
-#: The duration of a run that only tells units (s).
-INSTANT = 1e-6
 #: How often the noise of columns is estimated anew.
 PASSES = 3
 
@@ -94,28 +92,9 @@ def _check_options(shooting: str, segments: Any, limit: Any, options: Mapping[st
 
 def _units_of(system: System, columns: Mapping[str, Any], start: Any) -> dict[str, str]:
     """Units of what columns are compared with: of coordinates and rates, of other texts by the channels of a run; "" where none is known."""
-    found = {c: _unit_of(system, e) for c, e in columns.items()}
+    found = {c: state_unit(system, e) if isinstance(e, str) else "" for c, e in columns.items()}
     rest = {c: cr.final(e) for c, e in columns.items() if not found[c] and isinstance(e, str)}
-    if rest:
-        try:
-            state = system.state(start)
-            run = system.simulate(state, (state.t, state.t + INSTANT), dense=False)
-        except JourdainError:  # runs of the records tell what is wrong
-            return found
-        found |= {c: unit_in(run, e) or "" for c, e in rest.items()}
-    return found
-
-
-def _unit_of(system: System, expression: Any) -> str:
-    """The unit of a coordinate or a rate; of other expressions none is known."""
-    c = system.configuration
-    for names, units in ((c.position_names, c.units),):
-        if expression in names:
-            return units[names.index(expression)]
-    if expression in c.velocity_names:
-        unit = c.units[min(c.velocity_names.index(expression), len(c.units) - 1)]
-        return f"{unit}/s" if unit else ""
-    return ""
+    return found | ({c: u or "" for c, u in units_in_run(system, start, rest).items()} if rest else {})
 
 
 class _Unknowns:
@@ -159,9 +138,7 @@ class _Unknowns:
             for k, plan in enumerate(plans):
                 label = name if len(plans) == 1 else f"{name} ({k + 1})"
                 seen = guess(plan, own, records[k], columns, scaled)
-                self._add(
-                    label, plan.value_of(name) if seen is None else seen, plan._unit(own) or _unit_of(system, own), pair, (-np.inf, np.inf)
-                )
+                self._add(label, plan.value_of(name) if seen is None else seen, state_unit(system, own), pair, (-np.inf, np.inf))
                 self.of[k][name] = label
 
     def _add(self, name: str, value: float, unit: str, pair: Any, known: tuple[float, float]) -> None:
