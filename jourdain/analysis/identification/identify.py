@@ -6,6 +6,7 @@ Gauss and Newton's method converges as it should (SciPy's ``least_squares``), an
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from ...errors import InputError, SolverError, nearest
 from ...model.values import number
+from ...results.store import Store
 from ..design import criteria as cr
 from ..design.planned import Analysis
 from ..gradients.expressions import expressions_of
@@ -20,11 +22,14 @@ from ..gradients.units import state_unit, units_in_run
 from ..workers import Crew, Failed, Workers, crew_for, results
 from .first_guess import guess
 from .fit import Fit, told, whiteness
+from .kept import KeptRuns
 from .records import Record, records_of
 from .runs import Answer, Piece, Pieces, compared
 
 if TYPE_CHECKING:
     from ...systems.system import System
+
+StoreLike = Store | str | os.PathLike[str] | None
 
 SHOOTING = ("single", "multiple")
 #: How often the noise of columns is estimated anew.
@@ -34,7 +39,7 @@ PASSES = 3
 def identify(
     system: System, data: Any, columns: Mapping[str, Any], unknowns: Sequence[str] | Mapping[str, Any], x0: Any = None, *,
     shooting: str = "single", segments: int = 8, sigma: Mapping[str, Any] | None = None, gaps: str = "refuse", workers: Workers = None,
-    limit: int = 100, **options: Any,
+    limit: int = 100, store: StoreLike = None, **options: Any,
 ) -> Fit:  # fmt: skip
     """Estimates of unknowns from records.
 
@@ -46,6 +51,7 @@ def identify(
     shooting: "single" or "multiple": the record in segments whose starts are unknown, too, and are pulled together, before the run as a whole;
         it converges from much further away.
     sigma: standard deviations of the noise by column; estimated where they are not given.
+    store: a store or its file; runs are kept there at once, and the same call goes on where it was cut short.
     Further options are those of ``simulate``.
     """
     columns = dict(columns) if isinstance(columns, Mapping) else {}
@@ -73,8 +79,9 @@ def identify(
     strange = [c for c in sigma or {} if c not in columns]
     if strange:
         raise InputError(f"identify: sigma names '{strange[0]}', which is no column; there are {', '.join(columns)}")
+    kept = None if store is None else KeptRuns(store if isinstance(store, Store) else Store(store))
     with crew_for(workers) as crew:
-        search = _Search(table, columns, records, plans, noise, crew, limit)
+        search = _Search(table, columns, records, plans, noise, crew, limit, kept)
         if shooting == "multiple":
             search.by_segments(int(segments))
         return search.fit(shooting)
@@ -161,10 +168,10 @@ class _Search:
 
     def __init__(
         self, table: _Unknowns, columns: Mapping[str, Any], records: Sequence[Record], plans: Sequence[Analysis],
-        noise: Mapping[str, float | None], crew: Crew | None, limit: int,
+        noise: Mapping[str, float | None], crew: Crew | None, limit: int, kept: KeptRuns | None = None,
     ) -> None:  # fmt: skip
         self.table, self.columns, self.records, self.plans, self.crew, self.limit = table, columns, records, plans, crew, limit
-        self.given = noise
+        self.given, self.kept = noise, kept
         self.sigma = {c: s or self._spread(c) for c, s in noise.items()}
         self.values = dict(table.start)
         self.notes: list[str] = []
@@ -177,8 +184,15 @@ class _Search:
 
     def answers(self, task: Pieces, values: Mapping[str, float]) -> list[Answer | Failed]:
         """All pieces at values of the unknowns, in their order."""
-        self.runs += len(task.pieces)
-        found = dict(results(task, [(k, values) for k in range(len(task.pieces))], crew=self.crew))
+        found: dict[int, Answer | Failed] = {}
+        if self.kept is not None:
+            found = {k: a for k, piece in enumerate(task.pieces) if (a := self.kept.find(piece, values)) is not None}
+        left = [k for k in range(len(task.pieces)) if k not in found]
+        self.runs += len(left)
+        for i, answer in results(task, [(k, values) for k in left], crew=self.crew):
+            found[left[i]] = answer
+            if self.kept is not None and not isinstance(answer, Failed):
+                self.kept.save(task.pieces[left[i]], values, answer)
         return [found[k] for k in range(len(task.pieces))]
 
     def rows(

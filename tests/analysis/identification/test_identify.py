@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import jourdain as jd
+from jourdain.analysis.identification.kept import KeptRuns
 
 TRUE = {"k": 4.0, "c": 0.3}
 
@@ -254,3 +256,32 @@ def test_starts_begin_where_their_records_do(s: jd.System, both: bool) -> None:
     assert fit.converged and fit.rank == len(expected)
     assert all(abs(fit.values[n] - x) < 4 * fit.errors[n] for n, x in expected.items())
     assert fit.units["x.displacement_rate (1)" if both else "x.displacement_rate"] == "m/s"
+
+
+@pytest.mark.parametrize(("shooting", "workers"), [("single", None), ("single", 2), ("multiple", None)])
+def test_an_interrupted_fit_goes_on(
+    s: jd.System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shooting: str, workers: int | None
+) -> None:
+    """Cut short after some runs, the same call ends with the same bits and runs none of these again; other data are another study."""
+    record = {"t": T, "x": truth(T) + 0.01 * np.sin(50 * T)}
+
+    def fit(store: Path | None, data: Any = record) -> Any:
+        unknowns = {"k": (0.1, 20.0), "c": None, "x.displacement": None}
+        return s.identify(data, {"x": "x.displacement"}, unknowns, START, shooting=shooting, segments=3, workers=workers, store=store)
+
+    whole, store = fit(None), tmp_path / "fit.db"
+    saved, save = [], KeptRuns.save
+
+    def some(self: KeptRuns, *args: Any) -> None:
+        save(self, *args)
+        saved.append(args)
+        if len(saved) == 5:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(KeptRuns, "save", some)
+    with pytest.raises(KeyboardInterrupt):
+        fit(store)
+    again = fit(store)
+    assert again.values == whole.values and again.covariance.tobytes() == whole.covariance.tobytes()
+    assert again.runs <= whole.runs - 5 and fit(store).runs == 0
+    assert fit(store, {"t": T, "x": truth(T)}).runs > 0
