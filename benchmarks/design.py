@@ -18,7 +18,7 @@ from .gradients import least
 #: Goals by the name of a line.
 GOALS = {
     "car with loops, adjoint / simulation": 5.0, "vehicle, 8 directions / simulation": 4.0, "CasADi + CVODES / ours": -30.0, "Diffrax / ours": -10.0,
-    "exponent over steps": 1.05, "exponent over bodies": 1.1, "map of 41 x 41 stiffnesses, s": 0.1, "million steps in 64 MB, growth MB": 96.0,
+    "evolution of 630 runs by two processes, s": 5.0, "evolution of 6 300 runs by two processes, s": 60.0, "exponent over steps": 1.05, "exponent over bodies": 1.1, "map of 41 x 41 stiffnesses, s": 0.1, "million steps in 64 MB, growth MB": 96.0,
 }  # fmt: skip
 COMFORT = "body.z_acc^2"
 #: Largest step of the peers, s: at rest they would step over the bump, which our runs do not, whose steps end at its edges.
@@ -249,6 +249,56 @@ def stiffness_map(rounds: int) -> float:
     return least([lambda: hexapod_map(Hexapod("I", 1.44))], rounds)[0]
 
 
+def evolution(workers: Any = None) -> dict[str, float]:
+    """Seconds of the published evolutions of trains: 18 designs × 35 generations, and 70 × 30 with three crashes a design."""
+    from jourdain import library
+
+    found = {}
+    for name, problem, ask in (
+        ("630 runs", library.crash_test_problem(), {"population": 18, "generations": 35, "crossover": (0.9, 60), "mutation": (0.2, 20)}),
+        (
+            "6 300 runs",
+            library.train_devices_problem(),
+            {"population": 70, "generations": 30, "crossover": (0.9, 20), "mutation": (1 / 6, 20)},
+        ),
+    ):
+        problem.space.at(problem.space.scaled({v.name: v.value for v in problem.variables}))  # derived and compiled
+        begun = time.perf_counter()
+        problem.pareto("nsga2", seed=1, progress=False, workers=workers, **ask)
+        found[name] = time.perf_counter() - begun
+    return found
+
+
+def shared(workers: Any, seconds: float = 3.0, runs: int = 1000) -> dict[str, float]:
+    """Seconds of many short runs of a pendulum by the caller and by workers that are ready, in turns, and the efficiency of two of them."""
+    import jourdain as jd
+    from jourdain.analysis.design.search import Looks
+    from jourdain.analysis.workers import crew_for, results
+
+    m = jd.Model("pendulum")
+    hinge = m.revolute(
+        "hinge", m.ground, m.body("rod", mass=m.parameter("mass", 1.0), com=(0, 0, -0.5), inertia=(0.02, 0.02, 0.02)), axis="y"
+    )
+    m.force(hinge, -m.parameter("d", 0.3) * hinge.velocity)
+    swing = jd.Analysis(m.compile(), "simulate", {"hinge.angle": 1.0}, t=seconds)
+    problem = jd.Problem(
+        swing,
+        {"mass": (0.5, 1.5), "d": (0.1, 1.0)},
+        {"way": jd.criteria.integral("hinge.angle_rate^2"), "size": jd.criteria.rms("hinge.angle")},
+    )
+    jobs = [(x, False) for x in np.random.default_rng(0).uniform(size=(runs, 2))]
+    task = Looks(swing, problem.variables, problem.space.criteria)
+    best = {"alone": np.inf, "shared": np.inf}
+    with crew_for(workers) as crew:
+        for k in range(8):
+            for name, who in (("alone", None), ("shared", crew)):
+                begun = time.perf_counter()
+                list(results(task, jobs, crew=who))
+                if k:
+                    best[name] = min(best[name], time.perf_counter() - begun)
+    return best | {"efficiency": best["alone"] / best["shared"] / 2}
+
+
 def run(quick: bool = False) -> dict[str, Any]:
     """All lines against their goals."""
     rounds = 3 if quick else 9
@@ -274,6 +324,11 @@ def run(quick: bool = False) -> dict[str, Any]:
     lines["vehicle, 8 directions / simulation"] = directions(rounds)
     lines["exponent over steps"], lines["exponent over bodies"] = exponents(rounds)
     lines["map of 41 x 41 stiffnesses, s"] = stiffness_map(rounds)
+    for word in (2, "processes:2"):
+        for seconds in (0.4, 3.0, 10.0):
+            lines[f"1 000 runs of {seconds:g} s by {word}, efficiency"] = shared(word, seconds)["efficiency"]
+    if find_spec("pymoo") is not None and not quick:
+        lines |= {f"evolution of {n} by two processes, s": x for n, x in evolution("processes:2").items()}
     for name, x in lines.items():
         goal = GOALS.get(name)
         told = (

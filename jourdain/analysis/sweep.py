@@ -23,6 +23,7 @@ from ..results.identity import UnidentifiedError, identity
 from ..results.solution import Solution
 from ..results.store import Store
 from ..shown import Shown
+from .news import News, Watch, check_watch
 from .workers import Failed, Workers, crew_of
 from .workers import results as worked
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import pandas
 
     from ..systems.system import System
+    from ..view.server import Server
 
 Reader = Callable[[Solution], Any]
 Outputs = Sequence[str | Reader] | Mapping[str, str | Reader] | None
@@ -48,6 +50,8 @@ class SweepResult(Shown):
     failures: dict[int, str] = field(default_factory=dict)
     wall_time: float = 0.0
     threads: int = 1
+    #: The live page of a sweep that was watched; ``page.close()`` ends it.
+    page: Server | None = field(default=None, repr=False, compare=False)
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in (self.table.dtype.names or ()):
@@ -102,7 +106,7 @@ def sweep(
     system: System, x0: Any, t: float | Sequence[float], parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
     initial: Sequence[Any] | None = None, inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None, outputs: Outputs = None,
     method: str | None = None, grid: bool = False, threads: int | None = None, progress: bool = True, store: Store | str | os.PathLike[str] | None = None,
-    workers: Workers = None, timeout: float | None = None, **options: Any,
+    workers: Workers = None, timeout: float | None = None, watch: Watch | Sequence[Any] = False, **options: Any,
 ) -> SweepResult:  # fmt: skip
     """Simulates once for each parameter set (and initial state, and set of inputs) and gathers outputs in one table.
 
@@ -111,6 +115,8 @@ def sweep(
     ``outputs``: channel names (their final values) or functions of the solution, as a list or by name; the final state by default.
     ``workers``: a number of threads (all processors by default), ``"processes"``, the address of a cluster or an executor, with the same bits
     in the table (:mod:`jourdain.analysis.workers`); ``timeout`` (s) gives up runs that hang, in other processes.
+    ``watch``: True opens a page of the running sweep in the browser (on this machine only), a function such as ``print`` gets its address;
+    a list belongs to :meth:`System.simulate`.  ``result.page.close()`` ends the page.
     A failed run has its message in ``failures`` and NaN in the table.  Ctrl-C returns what is done, with a warning.  With ``store`` (a
     :class:`jourdain.Store`) finished runs are kept there, and a sweep started again takes them from there: runs whose model, parameters,
     start, inputs, options and output functions are the same, functions by what they do (:mod:`jourdain.results.identity`).
@@ -128,6 +134,8 @@ def sweep(
         raise InputError(f"sweep '{system.model.name}': threads = {threads} must be at least 1")
     chosen = workers if workers is not None else threads if threads is not None else thread_count()
     method = system.method if method is None else method
+    if isinstance(watch, (list, tuple)):  # surfaces that simulations look for
+        watch, options = False, {**options, "watch": watch}
     task = _Simulations(system, t, method, options, readers)
     kept = _Kept(
         store if store is None or isinstance(store, Store) else Store(store),
@@ -139,13 +147,21 @@ def sweep(
     )
     results: dict[int, dict[str, Any] | str] = dict(kept.found)
     left = [i for i in range(len(jobs)) if i not in results]
+    news = _news(system, readers, names, watch)
+    news.begin("runs", len(jobs), len(results))
+    own = system.parameters
+    shown = [[job.parameters.get(n, own[n]) for n in names] for job in jobs] if news.page is not None else [[]] * len(jobs)
     begun, crew = time.perf_counter(), crew_of(chosen, max(1, len(left)))
     try:
-        with counted("runs", len(jobs), len(results), progress) as tick:
+        with counted("runs", len(jobs), len(results), progress) as tick, news.told():
+            for i, result in results.items():
+                _hear(news, i, shown[i], result)
             for k, result in worked(task, [jobs[i] for i in left], timeout=timeout, crew=crew):
                 results[left[k]] = result.message if isinstance(result, Failed) else result
                 kept.save(left[k], results[left[k]])
                 tick()
+                news.done += 1
+                _hear(news, left[k], shown[left[k]], results[left[k]])
     except KeyboardInterrupt:
         warnings.warn(f"sweep '{system.model.name}': interrupted; {len(results)} of {len(jobs)} runs are done and kept", stacklevel=3)
     finally:
@@ -153,7 +169,31 @@ def sweep(
             crew.close(len(results) < len(jobs))
     table = _table(system, jobs, names, list(readers), results)
     failures = {i: r for i, r in sorted(results.items()) if isinstance(r, str)}
-    return SweepResult(table, names, list(readers), failures, time.perf_counter() - begun, 1 if crew is None else crew.count)
+    workers_used = 1 if crew is None else crew.count
+    return SweepResult(table, names, list(readers), failures, time.perf_counter() - begun, workers_used, news.page)
+
+
+def _news(system: System, readers: Mapping[str, Reader], names: Sequence[str], watch: Any) -> News:
+    """What a page is told; nothing where none is wanted."""
+    check_watch(f"sweep '{system.model.name}'", watch)
+    if not watch:
+        return News("runs")
+    from ..view.study_page import study_page
+
+    units = {n: system.model.parameter_set[n].unit for n in names}
+    return News("runs", study_page(f"{system.model.name}: sweep", list(readers), units, watch, judged=False))
+
+
+def _hear(news: News, i: int, parameters: Sequence[float], result: Any) -> None:
+    """One run for the page: outputs of one number each are shown."""
+    if news.page is None:
+        return
+    if isinstance(result, dict):
+        values = [float(y) if y.ndim == 0 and y.dtype.kind in "fiub" else np.nan for y in result.values()]
+        news.row(values, parameters, n=i)
+    else:
+        news.fail(f"run {i}: {result}")
+    news.tell()
 
 
 # -- what is run ------------------------------------------------------------------------------------------------------

@@ -36,8 +36,8 @@ Workers = None | int | str | Executor | Any
 
 #: The most runs in a parcel.
 MOST = 256
-#: Runs that a caller without workers does in one native loop before their results are handed on.
-SERIAL = 64
+#: Runs that a caller without workers does in one native loop at first, before their results are handed on.
+SERIAL = 16
 #: A run is marked when its worker has died this often.
 TRIES = 3
 #: How long a cluster may take to answer (s).
@@ -93,12 +93,12 @@ def _parcel(task: Callable[[Any], Any], jobs: Sequence[Any], timeout: float | No
 
 
 def _at_once(task: Any, jobs: Sequence[Any]) -> list[Any] | None:
-    """Results of several jobs by a task that does them in one native loop; None where it does not."""
-    many = getattr(task, "many", None)
-    if many is None or len(jobs) < 2:
+    """Results of several jobs by a task that does them in one native loop; None where it does not.  For one job a loop is used, but not made."""
+    many, made = getattr(task, "many", None), getattr(_READY, "loop", None) is task
+    if many is None or (len(jobs) < 2 and not made):
         return None
     first: list[Any] | None = []
-    if getattr(_READY, "loop", None) is not task:
+    if not made:
         with _FIRST:  # machine code is loaded by one at a time
             first = many(jobs[:2])
         _READY.loop = task
@@ -185,6 +185,7 @@ class Crew:
 
 class _Threads(Crew):
     same_memory = same_machine = True
+    least = 0.002
 
     def __init__(self, count: int) -> None:
         super().__init__()
@@ -375,10 +376,7 @@ def results(
             "workers: a run that hangs can be ended in another process only; use workers='processes' or a cluster with timeout="
         )
     if crew is None:
-        for first in range(0, len(jobs), SERIAL):
-            some = jobs[first : first + SERIAL]
-            several = _at_once(task, some)
-            yield from enumerate((attempt(task, job) for job in some) if several is None else several, first)
+        yield from _serially(task, jobs)
         return
     done = False
     try:
@@ -387,6 +385,17 @@ def results(
     finally:
         if own:
             crew.close(not done)
+
+
+def _serially(task: Any, jobs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Results of a caller without workers: one by one, or in native loops about as long as a parcel."""
+    first, size = 0, SERIAL
+    while first < len(jobs):
+        some, begun = jobs[first : first + size], time.perf_counter()
+        several = _at_once(task, some)
+        pace = (time.perf_counter() - begun) / len(some)
+        yield from enumerate((attempt(task, job) for job in some) if several is None else several, first)
+        first, size = first + len(some), max(1, min(MOST, 4 * size, int(Crew.parcel / max(pace, 1e-6))))
 
 
 @dataclass
@@ -408,7 +417,7 @@ class _Study:
     def run(self) -> Iterator[tuple[int, Any]]:
         """Results as they come."""
         waiting, alone = deque(range(len(self.jobs))), deque[int]()
-        if self.crew.same_memory and waiting:  # derives and compiles what all need
+        if self.crew.same_memory and waiting and type(self.task) not in self.crew.pace:  # derives and compiles what all need
             first = waiting.popleft()
             yield first, attempt(self.task, self.jobs[first])
         try:

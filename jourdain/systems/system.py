@@ -228,7 +228,7 @@ class System(Compiled):
         self, x0: Any, t: float | Sequence[float], parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         initial: Sequence[Any] | None = None, inputs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None, outputs: Outputs = None,
         method: str | None = None, grid: bool = False, threads: int | None = None, progress: bool = True, store: Store | str | None = None,
-        workers: Any = None, timeout: float | None = None, **options: Any,
+        workers: Any = None, timeout: float | None = None, watch: Any = False, **options: Any,
     ) -> SweepResult:  # fmt: skip
         """Many simulations with other parameters, states or inputs; further options are those of :meth:`simulate`.
 
@@ -236,7 +236,8 @@ class System(Compiled):
         """
         from ..analysis.sweep import sweep
 
-        return sweep(self, x0, t, parameters, initial, inputs, outputs, method, grid, threads, progress, store, workers, timeout, **options)
+        options |= {"progress": progress, "store": store, "workers": workers, "timeout": timeout, "watch": watch}
+        return sweep(self, x0, t, parameters, initial, inputs, outputs, method, grid, threads, **options)
 
     @verb
     def identify(

@@ -5,22 +5,21 @@ from __future__ import annotations
 import html
 import json
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .server import Server
 
-if TYPE_CHECKING:
-    from ..analysis.design.problem import Problem
 
+def study_page(
+    title: str, criteria: Sequence[str], variables: Mapping[str, str], watch: bool | Callable[[str], Any], judged: bool = True
+) -> Server:
+    """Serves the page and opens it, or hands its address to a function; news are told by :meth:`.Server.tell`.
 
-def study_page(problem: Problem, what: str, watch: bool | Callable[[str], Any]) -> Server:
-    """Serves the page and opens it, or hands its address to a function; news are told by :meth:`.Server.tell`."""
-    title = f"{problem.analysis.system.model.name}: {what}"
-    about = {
-        "criteria": list(problem.minimise), "variables": [v.name for v in problem.variables], "units": [v.unit for v in problem.variables],
-    }  # fmt: skip
+    ``variables`` have their units; rows of a study that is not ``judged`` are runs of which none is better than another.
+    """
+    about = {"criteria": list(criteria), "variables": list(variables), "units": list(variables.values()), "judged": judged}
     text = (Path(__file__).parent / "static" / "study.html").read_text(encoding="utf-8")
     inline = json.dumps(about).replace("<", "\\u003c")
     server = Server(text.replace("__TITLE__", html.escape(title)).replace("__ABOUT__", inline), set())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -234,3 +235,23 @@ def test_interruption_returns_the_rows_done(swing):
     states = r.table["status"]
     assert (states == "pending").any()
     assert np.isnan(r["hinge.angle"][states == "pending"]).all()
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_a_watched_sweep_tells_every_run(swing, tmp_path, workers):
+    """Rows of the page are those of the table, found in the store or run; what is not one number is left out."""
+    urls = []
+    outputs = {"end": "hinge.angle", "path": lambda sol: sol["hinge.angle"][:2], "never": lambda sol: np.nan}
+    ask = {"parameters": {"length": [0.5, -1.0, 2.0, 1.0]}, "outputs": outputs, "store": tmp_path / "runs.db", "workers": workers}
+    swing.sweep({"hinge.angle": 0.1}, 0.2, **{**ask, "parameters": {"length": [0.5, 2.0]}})
+    r = swing.sweep({"hinge.angle": 0.1}, 0.2, watch=urls.append, **ask)
+    with r.page as page:
+        news = [json.loads(e.split("data: ", 1)[1]) for e in page.events() if e.startswith("id:")]
+        assert urls == [page.url] and news[-1]["end"] == "done"
+    assert (news[-1]["done"], news[-1]["total"], news[-1]["runs"], news[-1]["failed"]) == (4, 4, 2, len(r.failures))
+    rows = {row["n"]: row for message in news for row in message["new"]}
+    assert sorted([*rows, *r.failures]) == [0, 1, 2, 3]
+    assert all(row["x"] == [r["length"][i]] and row["y"] == [r["end"][i], None, None] for i, row in rows.items())
+    assert swing.sweep({"hinge.angle": 0.1}, 0.2, **ask).page is None
+    with pytest.raises(jd.InputError, match="watch = 'yes' must be True"):
+        swing.sweep({"hinge.angle": 0.1}, 0.2, watch="yes")

@@ -6,14 +6,16 @@ import pytest
 
 import jourdain as jd
 from jourdain import criteria as cr
+from jourdain.analysis import news
 from jourdain.analysis.design import progress as told
+from jourdain.library import pendulum
 from jourdain.view.chromium import Browser
 
 pytestmark = pytest.mark.browser
 
 
 def test_a_front_grows_in_the_page(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(told, "PAUSE", 0.0)
+    monkeypatch.setattr(news, "PAUSE", 0.0)
     m = jd.Model("oscillator <b>", gravity=(0, 0, 0))
     c = m.parameter("c", 1.5, "N s/m", bounds=(0.2, 3.0))
     m.joint_spring(m.prismatic("x", m.ground, m.body("mass", mass=1.0), axis="x"), 1.0, damping=c)
@@ -42,3 +44,20 @@ def test_a_front_grows_in_the_page(browser: Browser, monkeypatch: pytest.MonkeyP
     assert browser.evaluate("document.querySelectorAll('#t tr').length") == 2
     assert browser.messages == []
     problem.page.close()
+
+
+def test_runs_of_a_sweep_in_the_page(browser: Browser) -> None:
+    browser.messages.clear()
+    outputs = {"end": "hinge.angle", "path": lambda sol: sol["hinge.angle"][:2]}
+    parameters = {"length": [0.5, 1.0, 1.5, 2.0]}
+    with pendulum().compile().sweep({"hinge.angle": 0.1}, 0.2, parameters, outputs=outputs, watch=browser.go, threads=2).page as page:
+        browser.wait("document.body.dataset.ended === 'yes' && document.querySelector('#end').textContent === 'done'")
+        assert browser.evaluate("[...study.rows].sort((a, b) => a.n - b.n).map(r => r.x[0])") == parameters["length"]
+        assert browser.evaluate("document.querySelectorAll('#s .dot').length") == 4  # end over length
+        assert (
+            browser.evaluate("['h', 'besttile', 'volumetile'].map(i => document.getElementById(i).getBoundingClientRect().width === 0)")
+            == [True] * 3
+        )
+        browser.evaluate("document.querySelector('#b').value = 2, document.querySelector('#b').onchange()")
+        assert browser.evaluate("document.querySelectorAll('#s .dot').length") == 0  # what is not one number is not drawn
+        assert page.url.startswith("http://127.0.0.1:") and browser.messages == []

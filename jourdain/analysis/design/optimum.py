@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 AT_BOUND = 1e-7
 #: A constraint is active within this part of its size.
 AT_ROW = 1e-5
+#: Methods that look at the whole space; others go down into a valley from where they begin.
+EVERYWHERE = ("cma-es", "direct", "nsga2", "enumerate")
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +105,8 @@ class Optimum(Shown):
         return self.problem.analysis.run(self.values)
 
     def __str__(self) -> str:
-        state = "optimum" if self.converged and self.feasible else "infeasible design" if not self.feasible else "not converged"
+        found = "optimum" if self.method in EVERYWHERE else "local optimum"
+        state = found if self.converged and self.feasible else "infeasible design" if not self.feasible else "not converged"
         spent = ", ".join(f"{n} {what}" for what, n in self.evaluations.items())
         residual = f"; KKT residual {self.kkt:.1e}" if self.kkt == self.kkt else ""  # not known for every objective
         lines = [f"{self.problem.analysis.system.model.name}: {state} ({self.method}; {spent}{residual})"]

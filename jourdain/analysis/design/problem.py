@@ -39,6 +39,8 @@ TRIALS = 32
 
 #: A residual of the conditions of Karush, Kuhn and Tucker that counts as converged, whatever the optimiser says.
 STATIONARY = 1e-6
+#: Part of the objective within which searches have ended as well as the best of them.
+SAME = 1e-4
 #: A residual beyond which a search that calls itself converged has stopped on a slope, and is told so.
 SLOPING = 1.0
 
@@ -209,7 +211,10 @@ class Problem:
             return self._told(self.solved(wanted, a, crew=effort.crew), forms)
         places = [x, *(p for p in self.space.spread(effort.starts - 1, x) if self.space.at(p).values is not None)]
         optima = self.solved_all([(replace(wanted, start=p), a) for p in places], crew=effort.crew)
-        return self._told(min(optima, key=lambda o: (not o.feasible, self._told(o, forms).objective)), forms)
+        told = [self._told(o, forms) for o in optima]
+        best = min(told, key=lambda o: (not o.feasible, o.objective))
+        near = sum(o.feasible == best.feasible and abs(o.objective - best.objective) <= SAME * abs(best.objective) for o in told)
+        return replace(best, notes=(*best.notes, f"the best of {len(told)} searches, of which {near} ended here or as well as here"))
 
     def _told(self, best: Optimum, forms: Forms) -> Optimum:
         """An optimum with what its form makes of the criteria; the conditions of a sum do not tell of the largest."""

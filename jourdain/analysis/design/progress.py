@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import InputError
 from ...progress import counted, somebody_looks
+from ..news import News, Watch, check_watch
 from .front import hypervolume, undominated
 from .scalarised import FEASIBLE, Forms
 
@@ -18,19 +18,16 @@ if TYPE_CHECKING:
     from .problem import Problem
     from .space import Evaluated
 
-Watch = bool | Callable[[str], Any]
-
-#: Seconds between two messages to a page.
-PAUSE = 0.25
 #: Designs after which the reference of hypervolumes is fixed.
 FIRST = 8
 
 
-class Progress:
+class Progress(News):
     """What a study knows of itself while it runs.  It hears of every design once, from its space of designs."""
 
     def __init__(self, problem: Problem, what: str, page: Any = None, bar: bool = False) -> None:
-        self.problem, self.page = problem, page
+        super().__init__(what, page)
+        self.problem = problem
         #: Whether a bar is shown, and whether anybody is told of designs.
         self.bar = bar and somebody_looks()
         self.wanted = self.bar or page is not None
@@ -41,14 +38,9 @@ class Progress:
         #: Where hypervolumes end: the largest values of the first designs.
         self.reference: np.ndarray | None = None
         self.best: tuple[float, int] | None = None
-        self.failed, self.failure = 0, ""
-        self.stage, self.done, self.total = what, 0, 0
         self._known: set[bytes] = set()
         self._feasible: list[int] = []
         self._merit: Callable[[np.ndarray], float] | None = (lambda y: float(y[0])) if len(self.criteria) == 1 else None
-        self._new: list[dict[str, Any]] = []
-        self._begun = self._last = time.monotonic()
-        self._stage = (self._begun, 0)
 
     # -- what it hears ----------------------------------------------------------------------------------------------
 
@@ -59,7 +51,7 @@ class Progress:
             return
         self._known.add(key)
         if design.values is None:
-            self.failed, self.failure = self.failed + 1, design.message
+            self.fail(design.message)
         else:
             self._take(design.x, design.values)
         self.tell()
@@ -80,7 +72,7 @@ class Progress:
         held = zip(problem.subject_to.items(), values[n:], strict=True)
         feasible = all(c.violation(y) <= FEASIBLE * (problem.sizes[name] or 1.0) for (name, c), y in held)
         named = problem.space.named(x)
-        self._new.append({"y": _plain(values[:n]), "x": _plain(list(named.values())), "ok": feasible})
+        self.row(values[:n], list(named.values()), feasible)
         if not feasible:
             return
         self._feasible.append(i)
@@ -104,13 +96,6 @@ class Progress:
         return hypervolume(np.array([self.values[i][:n] for i in self.front]), self.reference)
 
     @property
-    def left(self) -> float | None:
-        """Seconds that this stage will take, by what its pieces took; None while nothing is known."""
-        begun, first = self._stage
-        done = self.done - first
-        return None if done < 1 else (time.monotonic() - begun) / done * (self.total - self.done)
-
-    @property
     def words(self) -> str:
         """Best so far, or front and hypervolume, in a few words."""
         if self.best is not None:
@@ -121,72 +106,49 @@ class Progress:
     @contextmanager
     def pieces(self, what: str, total: int) -> Iterator[Callable[[], None]]:
         """A stage of so many pieces; the function that is given is called at the end of each."""
-        self.stage, self.done, self.total = what, 0, total
-        space = self.problem.space
-        asked = space.runs + space.gradients
-        self._stage = (time.monotonic(), 0)
+        self.begin(what, total)
+        asked = self.runs
         with counted(what, total, 0, self.bar) as tick:
 
             def piece() -> None:
                 self.done += 1
-                if asked == space.runs + space.gradients:  # all from the store: it says nothing of what others will take
+                if asked == self.runs:  # all from the store: it says nothing of what others will take
                     self._stage = (time.monotonic(), self.done)
                 tick(self.words)
                 self.tell()
 
             yield piece
 
-    def tell(self, at_once: bool = False, end: str = "") -> None:
-        """News for the page."""
-        now = time.monotonic()
-        if self.page is None or (now - self._last < PAUSE and not at_once):
-            return
-        self._last = now
-        space, best = self.problem.space, self.best
-        message = {
-            "new": self._new, "front": self.front, "stage": self.stage, "done": self.done, "total": self.total, "left": self.left,
-            "spent": now - self._begun, "runs": space.runs + space.gradients, "failed": self.failed, "failure": self.failure,
-            "volume": self.volume, "reference": None if self.reference is None else _plain(self.reference),
-            "best": None if best is None else {"value": best[0], "design": best[1]}, "end": end,
+    @property
+    def runs(self) -> int:
+        """Runs and gradients of this call."""
+        return self.problem.space.runs + self.problem.space.gradients
+
+    @property
+    def judged(self) -> Mapping[str, Any]:
+        """The front with its hypervolume, and the best so far."""
+        best = self.best
+        return {
+            "front": self.front, "volume": self.volume, "reference": None if self.reference is None else self.reference.tolist(),
+            "best": None if best is None else {"value": best[0], "design": best[1]},
         }  # fmt: skip
-        self.page.tell(message)
-        self._new = []
-
-    def end(self, how: str) -> None:
-        """The last news."""
-        if self.page is not None:
-            self.tell(at_once=True, end=how)
-            self.page.finish()
-
-
-def _plain(values: Sequence[float] | np.ndarray) -> list[float]:
-    return [float(x) for x in values]
 
 
 @contextmanager
 def watched(problem: Problem, what: str, watch: Watch, bar: bool = False) -> Iterator[Progress]:
     """The progress of a study of a problem, shown on a page if that is wanted: in the browser, or at an address that is handed to a function."""
-    if not isinstance(watch, bool) and not callable(watch):
-        raise InputError(
-            f"{what}: watch = {watch!r} must be True (opens a page in the browser) or a function of its address, such as print"
-        )
+    check_watch(what, watch)
     if watch:
         from ...view.study_page import study_page
 
         if problem.page is not None:
             problem.page.close()
-        problem.page = study_page(problem, what, watch)
-    progress = problem.progress = Progress(problem, what, problem.page if watch else None, bar)
-    try:
-        yield progress
-    except BaseException as error:
-        progress.end(
-            "interrupted; the same call goes on if it has a store"
-            if isinstance(error, KeyboardInterrupt)
-            else f"ended by an error: {error}"
+        problem.page = study_page(
+            f"{problem.analysis.system.model.name}: {what}", list(problem.minimise), {v.name: v.unit for v in problem.variables}, watch
         )
-        raise
-    progress.end("done")
+    progress = problem.progress = Progress(problem, what, problem.page if watch else None, bar)
+    with progress.told():
+        yield progress
 
 
 __all__ = ["Progress", "Watch", "watched"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from .criteria import Criterion
     from .kept import Kept
     from .planned import Analysis
+    from .search import Looks
     from .studied import Studied
 
 #: No bounds.
@@ -188,7 +190,6 @@ class Space:
     def at_all(self, designs: Sequence[np.ndarray], crew: Crew | None = None, slopes: bool = False) -> list[Evaluated]:
         """Many designs, by workers; each is committed when it is done."""
         from ..workers import Failed, results
-        from .search import Looks
 
         keys = [np.ascontiguousarray(x, dtype=float).tobytes() for x in designs]
         left = {}
@@ -199,9 +200,8 @@ class Space:
             else:
                 self._seen[key] = known
                 self._tell(known)
-        order, task = list(left), Looks(self.analysis, self.variables, self.criteria)
-        done: dict[int, Evaluated] = {}
-        for i, result in results(task, [(left[k], slopes) for k in order], crew=crew):
+        order, done = list(left), dict[int, Evaluated]()
+        for i, result in results(self._looks, [(left[k], slopes) for k in order], crew=crew):
             x = left[order[i]]
             found, notes = (
                 (Evaluated(x, None, f"{self.analysis.verb} at {self.shown(x)}: {result.message}"), [])
@@ -219,6 +219,13 @@ class Space:
             if done[i].values is None:
                 self.failed.append(done[i])
         return [self._seen[k] for k in keys]
+
+    @cached_property
+    def _looks(self) -> Looks:
+        """The task of workers, one for all generations: they know it again."""
+        from .search import Looks
+
+        return Looks(self.analysis, self.variables, self.criteria)
 
     def learn(self, designs: Sequence[Evaluated]) -> None:
         """Takes designs that were looked at elsewhere."""

@@ -244,7 +244,7 @@ def _measured(plan: Analysis, result: Any, criteria: Mapping[str, Criterion], va
             return run.results(*run.found())
         except NotCarried:
             pass
-    return measure(result, criteria, plan._changed(values), plan.kwargs.get("inputs"))
+    return measure(result, criteria, plan._changed(values), plan.kwargs.get("inputs"), plan._own.__dict__.setdefault("read", {}))
 
 
 def _instants(plan: Analysis, solution: Any) -> np.ndarray:

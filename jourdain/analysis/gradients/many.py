@@ -25,7 +25,7 @@ from ..simulate import settings_of, span_of
 from .blocks import PLACES
 from .prepared import Prepared, compiled_for
 from .runs import Differentiable
-from .walks import Piece, placed
+from .walks import Piece, Points, placed
 
 if TYPE_CHECKING:
     from ..design.criteria import Criterion
@@ -47,6 +47,7 @@ class Many:
         self._starts = {n: i for i, n in enumerate([*self.system.coordinate_names, *self.system.velocity_names, *self.system.model.states])}
         self._order()
         self._keep: list[Any] = []
+        self._points: Points | None = None
         self.record = self._record()
 
     # -- when -----------------------------------------------------------------------------------------------------
@@ -147,7 +148,9 @@ class Many:
         T, end, nothing = self.span[1] - self.span[0], self.span[1], np.zeros(0)
         found = np.zeros((len(given), len(self._readings)))
         for column, (item, mine, number) in enumerate(self._readings):
-            if item.integrand >= 0:
+            if item.criterion.kind == "integral":
+                found[:, column] = totals[:, item.integrand]
+            elif item.integrand >= 0:
                 found[:, column] = [item.of(total, nothing, T, end) for total in totals[:, item.integrand].tolist()]
             else:
                 y = np.zeros((len(given), len(number)))
@@ -179,12 +182,15 @@ class Many:
         return totals, values.reshape(n, -1, count) if len(self._wanted) else values.reshape(n, -1, 1), status
 
     def _attach(self) -> None:
-        """Lays the walk anew: single runs of this thread use it between batches."""
+        """Lays the walk anew, where a single run of this thread has used it since."""
         walks, session = self.code.walks, self._drive.session
+        if self._points is not None and walks.points is self._points:
+            return
         t = np.linspace(*self.span, 3)
         pieces = [Piece(0, 2)]
         points = placed(t, pieces, [np.asarray(i.times, dtype=float) for i in self.code.primitives.items])
         points.t[:] = self._wanted
+        self._points = points
         walks.lay(pieces, points, t, self.code.symbols)
         walks.put(walks.path, session.row_t, session.row_x)
         walks.begin(walks.path)

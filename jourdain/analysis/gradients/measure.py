@@ -26,26 +26,49 @@ CLOSER = 65
 CORNER = 1e-8
 
 
+#: Expressions that are read again: of which system and criteria, and what was compiled for them.
+Kept = dict[Any, Expressions]
+#: How many of them are kept.
+MOST_KEPT = 32
+
+
+def _expressions(system: System, criteria: Mapping[str, Criterion], kept: Kept | None) -> Expressions:
+    """The expressions of criteria, with their machine code where they were read before."""
+    if kept is None:
+        return expressions_of(system, criteria)
+    key = (id(system), *criteria.items())
+    found = kept.get(key)
+    if found is None or found.system is not system:
+        if len(kept) >= MOST_KEPT:
+            kept.clear()
+        found = kept[key] = expressions_of(system, criteria)
+    return found
+
+
 def measure(
-    result: Any, criteria: Mapping[str, Criterion], system: System | None = None, inputs: Mapping[str, float] | None = None
+    result: Any,
+    criteria: Mapping[str, Criterion],
+    system: System | None = None,
+    inputs: Mapping[str, float] | None = None,
+    kept: Kept | None = None,
 ) -> dict[str, float]:
-    """The values of criteria by name on the result of an analysis, whose ``inputs`` may be needed beside it."""
+    """The values of criteria by name on the result of an analysis, whose ``inputs`` may be needed beside it; ``kept`` belongs to one thread."""
     if isinstance(result, Solution):
-        return _of_motion(result, criteria)
+        return _of_motion(result, criteria, kept)
     owner = system or getattr(result, "system", None)
     if is_grid(result) and owner is not None:
         return measured(owner.reference, result, criteria, {"inputs": inputs})
-    return {name: _of_other(result, name, c, owner) for name, c in criteria.items()}
+    return {name: _of_other(result, name, c, owner, kept) for name, c in criteria.items()}
 
 
-def _of_motion(solution: Solution, criteria: Mapping[str, Criterion]) -> dict[str, float]:
+def _of_motion(solution: Solution, criteria: Mapping[str, Criterion], kept: Kept | None = None) -> dict[str, float]:
     system = solution.system
     if system is None:
         raise InputError("criteria: the solution was loaded from a file and does not know its system; simulate it anew")
     for name, c in criteria.items():
         if c.kind not in OF_MOTION:
             raise InputError(f"criterion '{name}' ({c}) is none of a motion in time; those are {', '.join(OF_MOTION)}")
-    found = Motion(solution, expressions_of(system, criteria))
+    found = Motion(solution, _expressions(system, criteria, kept))
     return {name: float(KINDS[c.kind](found, name, c)) for name, c in criteria.items()}
 
 
@@ -209,7 +232,7 @@ KINDS: dict[str, Callable[[Motion, str, Criterion], float]] = {
 # -- other verbs ------------------------------------------------------------------------------------------------------
 
 
-def _of_other(result: Any, name: str, c: Criterion, system: System | None) -> float:
+def _of_other(result: Any, name: str, c: Criterion, system: System | None, kept: Kept | None) -> float:
     """A number of modes, of an equilibrium or of an assembled state."""
     if c.kind in ("eigenvalue", "frequency", "damping_ratio"):
         modes = getattr(result, "modes", None)
@@ -230,7 +253,7 @@ def _of_other(result: Any, name: str, c: Criterion, system: System | None) -> fl
         return part_of(complex(result.values[response_place(result.frequencies, result.values, c)]), c.options["part"])
     if c.kind == "value" and system is not None:
         state = getattr(result, "state", result)
-        reader = expressions_of(system, {name: c}).reader((name,))
+        reader = _expressions(system, {name: c}, kept).reader((name,))
         u = system.inputs_at(state, getattr(result, "inputs", None))
         return float(reader(np.array([state.t]), state.x[None], u[None])[0, 0])
     raise InputError(f"criterion '{name}' ({c}) cannot be read from {type(result).__name__}")

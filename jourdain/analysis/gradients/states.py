@@ -62,7 +62,7 @@ def gradient_of_state(analysis: Analysis, criteria: Mapping[str, Criterion], wrt
             analysis, system, result, wrt, criteria, lambda told: NotCarried(f"{head}: {told}; use method='differences'")
         ).rows()
     else:
-        found = measure(result, criteria, system)
+        found = measure(result, criteria, system, kept=analysis._own.__dict__.setdefault("read", {}))
         at = About(analysis, system, result, wrt, criteria, values)
         matrix = np.array([at.row(n, c) for n, c in criteria.items()]).reshape(len(criteria), len(wrt))
         notes = tuple(at.notes)

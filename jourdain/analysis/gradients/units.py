@@ -7,21 +7,25 @@ different units are added, the unit of the criterion is not known either.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ...errors import InputError
+from ...errors import InputError, JourdainError
 from ...model.units import BASE, Unit, unit
 from ...results.solution import Solution
 from ...symbolic.expr import Expr, symbol
 from ...symbolic.graph import topological
 
 if TYPE_CHECKING:
+    from ...model.parameters import Parameters
+    from ...systems.system import System
     from ..design.criteria import Criterion
     from .gradient import Gradient
 
 Dimension = tuple[int, ...]
 _NONE: Dimension = (0,) * len(BASE)
 _SECOND = tuple(int(name == "s") for name in BASE)
+#: The duration of a run that only tells units (s).
+INSTANT = 1e-6
 #: Functions whose value has the unit of their argument, and those that give pure numbers.
 _SAME, _PURE = ("neg", "abs", "min", "max", "floor"), ("sign", "lt", "le", "and", "or", "not", "atan2")
 #: Powers of the second that kinds of criteria add, and units of those without an expression.
@@ -53,25 +57,46 @@ def variable_dimension(g: Gradient, name: str) -> Dimension | None:
     model = g.analysis.system.model
     if kind == "parameter":
         return _dimension(model.parameter_set[own].unit)
-    c = g.analysis.system.configuration
-    if own in c.position_names:
-        return _dimension(c.units[c.position_names.index(own)])
+    return _dimension(state_unit(g.analysis.system, own))
+
+
+def state_unit(system: System, name: str) -> str:
+    """The unit of a coordinate or of its rate; "" where none is known."""
+    c = system.configuration
+    if name in c.position_names:
+        return c.units[c.position_names.index(name)] or ""
     for k in c.coordinates:
-        if own in k.velocity_names and not k.is_quaternion:
-            position = _dimension(c.units[c.position_names.index(k.names[0])])
-            return None if position is None else _times(position, _SECOND, -1)
-    return None
+        if name in k.velocity_names and not k.is_quaternion:
+            position = c.units[c.position_names.index(k.names[0])]
+            return f"{position}/s" if position else ""
+    return ""
 
 
 def dimension_of(g: Gradient, c: Criterion) -> Dimension | None:
     """The dimension of a criterion, if it is known."""
+    return _dimension_in(g.analysis.system.model.parameter_set, g.result, c)
+
+
+def units_in_run(system: System, start: Any, criteria: Mapping[str, Criterion]) -> dict[str, str | None]:
+    """Units of criteria of motions, as far as the channels of a very short run tell them."""
+    try:
+        state = system.state(start)
+        run = system.simulate(state, (state.t, state.t + INSTANT), dense=False)
+    except JourdainError:  # runs of the study itself tell what is wrong
+        return dict.fromkeys(criteria)
+    found = {n: _dimension_in(system.model.parameter_set, run, c) for n, c in criteria.items()}
+    return {n: None if d is None else _text(d) for n, d in found.items()}
+
+
+def _dimension_in(parameters: Parameters, result: Any, c: Criterion) -> Dimension | None:
+    """The dimension of a criterion from parameters and from channels of a result."""
     if c.kind in _OWN:
         return _dimension(_OWN[c.kind])
     if not isinstance(c.expression, str) or c.kind in ("entry", "response"):
         return None
     from ...io.model_files.expression_language import parse_expression
 
-    scope = _Names(g, c)
+    scope = _Names(parameters, result, c)
     try:
         found = _along(parse_expression(c.expression, scope), scope.dimensions)
     except InputError:
@@ -84,8 +109,8 @@ def dimension_of(g: Gradient, c: Criterion) -> Dimension | None:
 class _Names:
     """A scope in which every name is a symbol with a dimension."""
 
-    def __init__(self, g: Gradient, criterion: Criterion) -> None:
-        self.g, self.criterion = g, criterion
+    def __init__(self, parameters: Parameters, result: Any, criterion: Criterion) -> None:
+        self.parameters, self.result, self.criterion = parameters, result, criterion
         self.dimensions: dict[int, Dimension | None] = {}
 
     def find(self, name: str, kind: str | None = None) -> Expr:
@@ -98,16 +123,14 @@ class _Names:
 
     def _of(self, name: str, kind: str | None) -> Dimension | None:
         if name in self.criterion.parts and kind is None:
-            return dimension_of(self.g, self.criterion.parts[name])
+            return _dimension_in(self.parameters, self.result, self.criterion.parts[name])
         if name in self.criterion.constants and kind is None:
             return None
         if name == "t":
             return _SECOND
-        known = self.g.analysis.system.model.parameter_set
-        if name in known and kind in (None, "parameter"):
-            return _dimension(known[name].unit)
-        result = self.g.result
-        return _dimension(result.channel(name).unit) if isinstance(result, Solution) else None
+        if name in self.parameters and kind in (None, "parameter"):
+            return _dimension(self.parameters[name].unit)
+        return _dimension(self.result.channel(name).unit) if isinstance(self.result, Solution) else None
 
 
 def _along(e: Expr, known: Mapping[int, Dimension | None]) -> Dimension | None:
@@ -144,7 +167,7 @@ def _operated(x: Expr, parts: list[Dimension], numbers: set[int]) -> Dimension |
     terms = parts[1:] if x.op == "where" else parts
     if x.op in ("add", "sub", "where", *_SAME):
         own = [p for p, a in zip(terms, x.args[-len(terms) :], strict=True) if a.id not in numbers]
-        return own[0] if all(p == own[0] for p in own) else None
+        return (own[0] if own else _NONE) if all(p == own[0] for p in own) else None
     return _NONE  # sines, exponentials and their like
 
 
@@ -171,4 +194,4 @@ def _text(dimension: Dimension) -> str:
     return Unit("", dimension, 1.0).si
 
 
-__all__ = ["over", "units_of", "value_units"]
+__all__ = ["over", "state_unit", "units_in_run", "units_of", "value_units"]

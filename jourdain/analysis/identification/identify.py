@@ -6,6 +6,7 @@ Gauss and Newton's method converges as it should (SciPy's ``least_squares``), an
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +14,22 @@ import numpy as np
 
 from ...errors import InputError, SolverError, nearest
 from ...model.values import number
+from ...results.store import Store
 from ..design import criteria as cr
 from ..design.planned import Analysis
 from ..gradients.expressions import expressions_of
+from ..gradients.units import state_unit, units_in_run
 from ..workers import Crew, Failed, Workers, crew_for, results
 from .first_guess import guess
 from .fit import Fit, told, whiteness
+from .kept import KeptRuns
 from .records import Record, records_of
 from .runs import Answer, Piece, Pieces, compared
 
 if TYPE_CHECKING:
     from ...systems.system import System
+
+StoreLike = Store | str | os.PathLike[str] | None
 
 SHOOTING = ("single", "multiple")
 #: How often the noise of columns is estimated anew.
@@ -33,7 +39,7 @@ PASSES = 3
 def identify(
     system: System, data: Any, columns: Mapping[str, Any], unknowns: Sequence[str] | Mapping[str, Any], x0: Any = None, *,
     shooting: str = "single", segments: int = 8, sigma: Mapping[str, Any] | None = None, gaps: str = "refuse", workers: Workers = None,
-    limit: int = 100, **options: Any,
+    limit: int = 100, store: StoreLike = None, **options: Any,
 ) -> Fit:  # fmt: skip
     """Estimates of unknowns from records.
 
@@ -45,6 +51,7 @@ def identify(
     shooting: "single" or "multiple": the record in segments whose starts are unknown, too, and are pulled together, before the run as a whole;
         it converges from much further away.
     sigma: standard deviations of the noise by column; estimated where they are not given.
+    store: a store or its file; runs are kept there at once, and the same call goes on where it was cut short.
     Further options are those of ``simulate``.
     """
     columns = dict(columns) if isinstance(columns, Mapping) else {}
@@ -56,34 +63,45 @@ def identify(
             f"identify: shooting = '{shooting}' is unknown; " + (f"did you mean {near[0]}?" if near else f"use {', '.join(SHOOTING)}")
         )
     expressions_of(system, {c: cr.final(e) for c, e in columns.items()})
-    units = {c: _unit_of(system, e) for c, e in columns.items()}
+    _check_options(shooting, segments, limit, options)
+    starts = list(x0) if isinstance(x0, (list, tuple)) else [x0]
+    units = _units_of(system, columns, starts[0] if starts else None)
     records = records_of(data, columns, units, gaps)
-    starts = list(x0) if isinstance(x0, (list, tuple)) else [x0] * len(records)
+    starts = starts if isinstance(x0, (list, tuple)) else starts * len(records)
     if len(starts) != len(records):
         raise InputError(f"identify: {len(starts)} starts for {len(records)} records; give one, or as many")
     plans = [Analysis(system, "simulate", s, t=r.span, **options) for s, r in zip(starts, records, strict=True)]
     table = _Unknowns(system, plans, unknowns, columns, records)
     noise = {c: number((sigma or {})[c], f"sigma of '{c}'", units[c] or None) if c in (sigma or {}) else None for c in columns}
+    wrong = [c for c, x in noise.items() if x is not None and not x > 0.0]
+    if wrong:
+        raise InputError(f"identify: sigma of '{wrong[0]}' = {noise[wrong[0]]:g} must be positive; leave it out to have it estimated")
     strange = [c for c in sigma or {} if c not in columns]
     if strange:
         raise InputError(f"identify: sigma names '{strange[0]}', which is no column; there are {', '.join(columns)}")
+    kept = None if store is None else KeptRuns(store if isinstance(store, Store) else Store(store))
     with crew_for(workers) as crew:
-        search = _Search(table, columns, records, plans, noise, crew, limit)
+        search = _Search(table, columns, records, plans, noise, crew, limit, kept)
         if shooting == "multiple":
             search.by_segments(int(segments))
         return search.fit(shooting)
 
 
-def _unit_of(system: System, expression: Any) -> str:
-    """The unit of a coordinate or a rate; of other expressions none is known."""
-    c = system.configuration
-    for names, units in ((c.position_names, c.units),):
-        if expression in names:
-            return units[names.index(expression)]
-    if expression in c.velocity_names:
-        unit = c.units[min(c.velocity_names.index(expression), len(c.units) - 1)]
-        return f"{unit}/s" if unit else ""
-    return ""
+def _check_options(shooting: str, segments: Any, limit: Any, options: Mapping[str, Any]) -> None:
+    """Refuses what no search can take."""
+    if "t" in options:
+        raise InputError("identify: t is not given here; a run begins with the first sample of its record and ends with the last")
+    asked = {"limit": (limit, 1)} | ({"segments": (segments, 2)} if shooting == "multiple" else {})
+    for name, (x, least) in asked.items():
+        if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < least:
+            raise InputError(f"identify: {name} = {x!r} must be a whole number from {least} on")
+
+
+def _units_of(system: System, columns: Mapping[str, Any], start: Any) -> dict[str, str]:
+    """Units of what columns are compared with: of coordinates and rates, of other texts by the channels of a run; "" where none is known."""
+    found = {c: state_unit(system, e) if isinstance(e, str) else "" for c, e in columns.items()}
+    rest = {c: cr.final(e) for c, e in columns.items() if not found[c] and isinstance(e, str)}
+    return found | ({c: u or "" for c, u in units_in_run(system, start, rest).items()} if rest else {})
 
 
 class _Unknowns:
@@ -127,9 +145,7 @@ class _Unknowns:
             for k, plan in enumerate(plans):
                 label = name if len(plans) == 1 else f"{name} ({k + 1})"
                 seen = guess(plan, own, records[k], columns, scaled)
-                self._add(
-                    label, plan.value_of(name) if seen is None else seen, plan._unit(own) or _unit_of(system, own), pair, (-np.inf, np.inf)
-                )
+                self._add(label, plan.value_of(name) if seen is None else seen, state_unit(system, own), pair, (-np.inf, np.inf))
                 self.of[k][name] = label
 
     def _add(self, name: str, value: float, unit: str, pair: Any, known: tuple[float, float]) -> None:
@@ -152,10 +168,10 @@ class _Search:
 
     def __init__(
         self, table: _Unknowns, columns: Mapping[str, Any], records: Sequence[Record], plans: Sequence[Analysis],
-        noise: Mapping[str, float | None], crew: Crew | None, limit: int,
+        noise: Mapping[str, float | None], crew: Crew | None, limit: int, kept: KeptRuns | None = None,
     ) -> None:  # fmt: skip
         self.table, self.columns, self.records, self.plans, self.crew, self.limit = table, columns, records, plans, crew, limit
-        self.given = noise
+        self.given, self.kept = noise, kept
         self.sigma = {c: s or self._spread(c) for c, s in noise.items()}
         self.values = dict(table.start)
         self.notes: list[str] = []
@@ -168,8 +184,15 @@ class _Search:
 
     def answers(self, task: Pieces, values: Mapping[str, float]) -> list[Answer | Failed]:
         """All pieces at values of the unknowns, in their order."""
-        self.runs += len(task.pieces)
-        found = dict(results(task, [(k, values) for k in range(len(task.pieces))], crew=self.crew))
+        found: dict[int, Answer | Failed] = {}
+        if self.kept is not None:
+            found = {k: a for k, piece in enumerate(task.pieces) if (a := self.kept.find(piece, values)) is not None}
+        left = [k for k in range(len(task.pieces)) if k not in found]
+        self.runs += len(left)
+        for i, answer in results(task, [(k, values) for k in left], crew=self.crew):
+            found[left[i]] = answer
+            if self.kept is not None and not isinstance(answer, Failed):
+                self.kept.save(task.pieces[left[i]], values, answer)
         return [found[k] for k in range(len(task.pieces))]
 
     def rows(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError, JourdainError, nearest
-from ...model.units import convert
+from ...model.units import DimensionError, convert, unit
 from ...results.solution import Solution
 
 #: Names of the column of time; a unit in brackets may follow any name, "angle [deg]".
@@ -51,7 +51,7 @@ def _record(data: Any, what: str, columns: Mapping[str, str], units: Mapping[str
     found = {}
     for key, values in table.items():
         match = _UNIT.match(key)
-        found[match[1] if match else key] = (np.asarray(values, dtype=float).ravel(), match[2] if match else None)
+        found[match[1] if match else key] = (_numbers(values), match[2] if match else None)
     clock = next((n for n in found if n.lower() in TIME), None)
     if clock is None:
         raise InputError(f"{name}: there is no column of time ({', '.join(TIME)}); it has {', '.join(found)}")
@@ -68,16 +68,28 @@ def _record(data: Any, what: str, columns: Mapping[str, str], units: Mapping[str
     return Record(name, times, values)
 
 
-def _in_unit(values: np.ndarray, own: str | None, wanted: str, name: str, column: str) -> np.ndarray:
-    """Values in the unit that is wanted; a column without a unit is taken as it is."""
-    if own is None or not wanted:
+def _numbers(values: Any) -> np.ndarray | None:
+    """A column of numbers; None of notes and other texts."""
+    try:
+        return np.asarray(values, dtype=float).ravel()
+    except (TypeError, ValueError):
+        return None
+
+
+def _in_unit(values: np.ndarray | None, own: str | None, wanted: str, name: str, column: str) -> np.ndarray:
+    """Values in the unit that is wanted, in SI where none is known; a column without a unit is taken as it is."""
+    if values is None:
+        raise InputError(f"{name}: column '{column}' has entries that are no numbers")
+    if own is None:
         return values
     try:
-        return convert(values, own, wanted)
-    except (JourdainError, ValueError) as error:
+        return convert(values, own, wanted or unit(own).si)
+    except DimensionError as error:
         raise InputError(
             f"{name}: column '{column}' is in {own}, which is no unit of what it is compared with ({wanted}): {error}"
         ) from None
+    except (JourdainError, ValueError) as error:
+        raise InputError(f"{name}: column '{column}' is in '{own}', which is no unit: {error}") from None
 
 
 def _checked(t: np.ndarray, y: np.ndarray, name: str, column: str, gaps: str) -> tuple[np.ndarray, np.ndarray]:

@@ -29,7 +29,7 @@ class Segments:
         if count < 2:
             raise InputError(f"identify: segments = {count} must be at least 2")
         if s.equations_of_motion.rows:
-            raise InputError("identify: starts of segments must be free, which loops do not leave them; use method='single'")
+            raise InputError("identify: starts of segments must be free, which loops do not leave them; use shooting='single'")
         self.states = [*s.coordinate_names, *s.velocity_names, *s.model.states]
         self.start: dict[str, float] = dict(search.values)
         self.scales: dict[str, float] = {}

@@ -16,6 +16,7 @@ from ...symbolic.expr import constant
 from ...symbolic.graph import substitute
 from ..design.criteria import Constraint, Criterion
 from ..gradients.expressions import expressions_of
+from ..gradients.units import state_unit, units_in_run
 from .collocation import Collocation
 from .motion import OptimalMotion
 from .points import Points
@@ -68,14 +69,17 @@ class _Problem:
         self.states = [*system.coordinate_names, *system.velocity_names, *system.model.states]
         self.start: State = self._first(start)
         self.span = self._duration(t)
-        self.control_bounds = {n: self._pair(f"input '{n}'", b) for n, b in self._known(inputs, list(system.model.inputs), "input").items()}
+        self.control_bounds = {
+            n: self._pair(f"input '{n}'", b, system.model.inputs[n].unit)
+            for n, b in self._known(inputs, list(system.model.inputs), "input").items()
+        }
         if not self.control_bounds:
             raise InputError(
                 f"{self.name}: no input is sought; give bounds of at least one of {', '.join(system.model.inputs) or 'none there are'}"
             )
         end, bounds = ({self._whole(n): x for n, x in given.items()} for given in (end, bounds))
         self.end = {n: self._at_end(n, x) for n, x in self._known(end, self.states, "state").items()}
-        self.bounds = {n: self._pair(f"'{n}'", b) for n, b in self._known(bounds, self.states, "state").items()}
+        self.bounds = {n: self._pair(f"'{n}'", b, state_unit(system, n)) for n, b in self._known(bounds, self.states, "state").items()}
         self._sort(minimise, subject_to)
 
     def _refuse(self) -> None:
@@ -108,20 +112,22 @@ class _Problem:
         names = [n for c in joint.coordinates for n in c.names] if joint is not None else []
         return names[0] if len(names) == 1 and name not in self.states else name
 
-    def _pair(self, what: str, given: Any) -> tuple[float, float]:
+    def _pair(self, what: str, given: Any, unit: str = "") -> tuple[float, float]:
         if given is None:
             return -np.inf, np.inf
         if isinstance(given, (str, int, float)) or len(given) != 2:
             raise InputError(f"{self.name}: bounds of {what} are {given!r}; write a pair (lowest, highest)")
-        low, high = (inf if x is None else number(x, f"bound of {what}") for x, inf in zip(given, (-np.inf, np.inf), strict=True))
+        low, high = (
+            inf if x is None else number(x, f"bound of {what}", unit or None) for x, inf in zip(given, (-np.inf, np.inf), strict=True)
+        )
         if not low <= high:
             raise InputError(f"{self.name}: the bounds {low:g} and {high:g} of {what} are crossed")
         return low, high
 
     def _at_end(self, name: str, given: Any) -> tuple[float, float]:
         if isinstance(given, (tuple, list)):
-            return self._pair(f"'{name}' at the end", given)
-        x = number(given, f"value of '{name}' at the end")
+            return self._pair(f"'{name}' at the end", given, state_unit(self.system, name))
+        x = number(given, f"value of '{name}' at the end", state_unit(self.system, name) or None)
         return x, x
 
     def _duration(self, t: Any) -> tuple[float, float]:
@@ -153,6 +159,11 @@ class _Problem:
             k = c.criterion.kind
             if k in ALONG and ((k == "largest" and np.isfinite(c.lower)) or (k == "smallest" and np.isfinite(c.upper))):
                 raise InputError(f"{self.name}: constraint '{n}' ({c}) does not hold all along; write largest(…) <= … or smallest(…) >= …")
+        if "minimise" in subject_to:
+            raise InputError(f"{self.name}: a constraint cannot be called 'minimise'; rename it")
+        written = {n: c.criterion for n, c in subject_to.items() if c.written}
+        for n, unit in units_in_run(self.system, self.start, written).items() if written else ():
+            subject_to[n].check(n, unit)
         every = {"minimise": minimise} | {n: c.criterion for n, c in subject_to.items()}
         resolved = expressions_of(self.system, {n: c for n, c in every.items() if c.expression is not None})
         known = {symbol: constant(x) for symbol, x in resolved.constants.values()}
@@ -169,6 +180,11 @@ class _Problem:
         """The best motion on meshes that are refined where the interpolant misses the equations."""
         if not isinstance(intervals, int) or not 2 <= intervals <= MOST_INTERVALS:
             raise InputError(f"{self.name}: intervals = {intervals!r} must be a number from 2 to {MOST_INTERVALS}")
+        if not (isinstance(tolerance, (int, float)) and tolerance > 0.0):
+            raise InputError(f"{self.name}: tolerance = {tolerance!r} must be positive")
+        for word, x, least in (("refinements", refinements, 0), ("max_iterations", limit, 1)):
+            if isinstance(x, bool) or not isinstance(x, int) or x < least:
+                raise InputError(f"{self.name}: {word} = {x!r} must be a whole number from {least} on")
         mesh = np.linspace(0.0, 1.0, intervals + 1)
         found, spent = None, 0
         for round_ in range(refinements + 1):
@@ -200,7 +216,10 @@ class _Problem:
                 low[at], high[at] = self.bounds[name]
             if name in self.end:
                 low[at[-1]], high[at[-1]] = max(low[at[-1]], self.end[name][0]), min(high[at[-1]], self.end[name][1])
-            low[at[0]] = high[at[0]] = self.start.x[j]
+            first = float(self.start.x[j])
+            if name in self.bounds and not low[at[0]] <= first <= high[at[0]]:
+                raise InputError(f"{self.name}: '{name}' begins with {first:g}, outside of its bounds along the motion")
+            low[at[0]] = high[at[0]] = first
             if low[at[-1]] > high[at[-1]]:
                 raise InputError(f"{self.name}: '{name}' at the end lies outside of its bounds along the motion")
         for j, pair in enumerate(self.control_bounds.values()):

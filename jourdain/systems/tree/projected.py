@@ -357,21 +357,27 @@ class NativeSystem:
 
     def watching(self, expressions: Sequence[Expr | tuple[Expr, int]]) -> list[Event]:
         """Events that only end steps, where expressions of the model, or gaps of pairs of shapes, are zero; with a direction only where they rise (1) or fall (−1)."""
-        eq, found = self.system.equations_of_motion, []
+        found = []
         for i, item in enumerate(expressions):
             e, direction = item if isinstance(item, tuple) else (item, 0)
             if not isinstance(e, Expr) and self.touching is not None:
                 found.append(Event(self.touching.gap(e), direction, name=f"watch {i}"))
                 continue
+            found.append(Event(self.finding(self.of_state(self._watch(e))), direction, name=f"watch {i}", rests=direction != 0))
+        return found
+
+    def _watch(self, e: Expr) -> Function:
+        """An expression of the model as a function of the state; it is compiled once for the system."""
+        eq, key = self.system.equations_of_motion, ("watch", e, *self._signals.items())
+        if key not in self.system._functions:
             known = {s.id for s in (eq.t, *eq.q, *eq.v, *eq.a, *eq.z, *eq.u, *eq.p)}
             resolved = eq.resolve([e])
             strange = [s.name for s in free_symbols(resolved) if s.id not in known]
             if strange:
                 raise InputError(f"watch: '{strange[0]}' is nothing of the model '{self.system.model.name}'")
             symbolic = with_signals(assemble(eq, "watch", "t x u", [vector_result("g", resolved)], optional="a"), self._signals)
-            f = compile_function(symbolic, self.system.parameter_vector if symbolic.has_parameters else None)
-            found.append(Event(self.finding(self.of_state(f)), direction, name=f"watch {i}", rests=direction != 0))
-        return found
+            self.system._functions[key] = compile_function(symbolic, self.system.parameter_vector if symbolic.has_parameters else ())
+        return self.system._functions[key]
 
     def _jump(self, name: str) -> Callable[[float, np.ndarray], np.ndarray]:
         f = self.wrap(self._function("jump", event=name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -140,7 +141,9 @@ def test_many_starts_find_the_best_of_many_valleys(swing: jd.Analysis) -> None:
     problem = jd.Problem(swing, ["c"], {"wavy": wavy})
     best = problem.optimise(starts=12, start={"c": 3.9})
     assert best.objective == pytest.approx(value(grid).min(), rel=1e-6)
-    assert problem.optimise(start={"c": 3.9}).objective > best.objective + 1.0
+    alone = problem.optimise(start={"c": 3.9})
+    assert alone.objective > best.objective + 1.0 and "local optimum" in str(alone)
+    assert re.search(r"the best of 12 searches, of which [1-9]\d? ended", str(best))
     assert problem.optimise(starts=12, start={"c": 3.9}, workers=2).values == best.values
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import jourdain as jd
 from jourdain import criteria as cr
+from jourdain.analysis import news as news_module
 from jourdain.analysis.design import progress as told
 from jourdain.analysis.design.front import hypervolume, undominated
 
@@ -35,7 +36,7 @@ def heard(problem: jd.Problem) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(told, "PAUSE", 0.0)
+    monkeypatch.setattr(news_module, "PAUSE", 0.0)
 
 
 @pytest.mark.parametrize("workers", [None, 2])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import jourdain as jd
+from jourdain.analysis.identification.kept import KeptRuns
 
 TRUE = {"k": 4.0, "c": 0.3}
 
@@ -163,6 +165,15 @@ def test_records_of_every_kind(s: jd.System, tmp_path: Path) -> None:
     assert (tmp_path / "b.png").stat().st_size > 1000
 
 
+@pytest.mark.parametrize("expression", ["2*x.displacement", "x.displacement*where(t < 0, 0, 2)", "spot.position.x*2"])
+def test_units_of_columns_count_whatever_they_are_compared_with(expression: str) -> None:
+    m = oscillator()
+    m.sensor("spot", m.bodies["cart"])
+    data = {"t [ms]": 1e3 * T, "x [mm]": 2e3 * truth(T), "remark": ["fine"] * len(T)}
+    fit = m.compile().identify(data, {"x": expression}, ["k", "c"], START)
+    assert fit.values == pytest.approx(TRUE, rel=1e-5)
+
+
 DATA = {"t": T, "x": truth(T)}
 REFUSED = [
     (lambda s, p: s.identify(DATA, {"y": "x.displacement"}, ["k"]), "there is no column 'y'; .*x"),
@@ -185,6 +196,13 @@ REFUSED = [
     (lambda s, p: s.identify(42, {"x": "x.displacement"}, ["k"]), "is a int"),
     (lambda s, p: s.identify([DATA, DATA], {"x": "x.displacement"}, ["k"], [{}]), "1 starts for 2 records"),
     (lambda s, p: s.identify(DATA, {"x": "x.displacement"}, ["k"], shooting="multiple", segments=1), "segments = 1"),
+    (lambda s, p: s.identify(DATA, {"x": "x.displacement"}, ["k"], shooting="multiple", segments=2.5), "segments = 2.5 must be"),
+    (lambda s, p: s.identify({"t": T, "x [kg]": truth(T)}, {"x": "2*x.displacement"}, ["k"]), r"'x' is in kg.*compared with \(m\)"),
+    (lambda s, p: s.identify({"t": T, "x [foo]": truth(T)}, {"x": "2*x.displacement"}, ["k"]), "'x' is in 'foo', which is no unit"),
+    (lambda s, p: s.identify({"t": T, "x": ["a"] * len(T)}, {"x": "x.displacement"}, ["k"]), "column 'x' has entries that are no numbers"),
+    (lambda s, p: s.identify(DATA, {"x": "x.displacement"}, ["k"], sigma={"x": 0.0}), "sigma of 'x' = 0 must be positive"),
+    (lambda s, p: s.identify(DATA, {"x": "x.displacement"}, ["k"], limit=0), "limit = 0 must be a whole number from 1 on"),
+    (lambda s, p: s.identify(DATA, {"x": "x.displacement"}, ["k"], t=3.0), "t is not given here"),
     (lambda s, p: s.identify(DATA, {"x": "x.displacement"}, ["k"], shooting="multiple", segments=500), "no samples between"),
 ]
 
@@ -238,3 +256,32 @@ def test_starts_begin_where_their_records_do(s: jd.System, both: bool) -> None:
     assert fit.converged and fit.rank == len(expected)
     assert all(abs(fit.values[n] - x) < 4 * fit.errors[n] for n, x in expected.items())
     assert fit.units["x.displacement_rate (1)" if both else "x.displacement_rate"] == "m/s"
+
+
+@pytest.mark.parametrize(("shooting", "workers"), [("single", None), ("single", 2), ("multiple", None)])
+def test_an_interrupted_fit_goes_on(
+    s: jd.System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shooting: str, workers: int | None
+) -> None:
+    """Cut short after some runs, the same call ends with the same bits and runs none of these again; other data are another study."""
+    record = {"t": T, "x": truth(T) + 0.01 * np.sin(50 * T)}
+
+    def fit(store: Path | None, data: Any = record) -> Any:
+        unknowns = {"k": (0.1, 20.0), "c": None, "x.displacement": None}
+        return s.identify(data, {"x": "x.displacement"}, unknowns, START, shooting=shooting, segments=3, workers=workers, store=store)
+
+    whole, store = fit(None), tmp_path / "fit.db"
+    saved, save = [], KeptRuns.save
+
+    def some(self: KeptRuns, *args: Any) -> None:
+        save(self, *args)
+        saved.append(args)
+        if len(saved) == 5:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(KeptRuns, "save", some)
+    with pytest.raises(KeyboardInterrupt):
+        fit(store)
+    again = fit(store)
+    assert again.values == whole.values and again.covariance.tobytes() == whole.covariance.tobytes()
+    assert again.runs <= whole.runs - 5 and fit(store).runs == 0
+    assert fit(store, {"t": T, "x": truth(T)}).runs > 0
