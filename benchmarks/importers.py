@@ -66,13 +66,20 @@ def by_pinocchio(path: Path, rng: np.random.Generator) -> Any:
         model = pin.buildModelFromUrdf(str(path))
     except (ImportError, ValueError, RuntimeError):
         return None
-    data = model.createData()
-    if model.nq != model.nv:
-        return None  # continuous joints are two numbers there
+    if any(joint.nv != 1 for joint in model.joints[1:]):
+        return None  # joints of several freedoms have other coordinates there
     q, v, a = (rng.normal(size=model.nv) for _ in range(3))
-    M = pin.crba(model, data, q)
     names = [model.names[j] for j in range(1, model.njoints)]
-    return q, v, a, np.triu(M) + np.triu(M, 1).T, pin.rnea(model, data, q, v, a), names
+    return q, v, a, *_dynamics(model, q, v, a), names
+
+
+def _dynamics(model: Any, angles: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """M and inverse dynamics; an angle of a continuous joint is a sine and a cosine there."""
+    import pinocchio as pin
+
+    data, q = model.createData(), pin.integrate(model, pin.neutral(model), angles)
+    M = pin.crba(model, data, q)
+    return np.triu(M) + np.triu(M, 1).T, pin.rnea(model, data, q, v, a)
 
 
 def verdict(kind: str, path: Path, rng: np.random.Generator) -> tuple[str, str]:
@@ -124,12 +131,10 @@ def _followed(path: Path, other: Any) -> Any:
     import pinocchio as pin
 
     model = pin.buildModelFromUrdf(str(path))
-    data = model.createData()
     at = [names.index(n) for n in leaders]
     q, v, a = q[at], v[at], a[at]
-    M = pin.crba(model, data, q0 + G @ q)
-    M = np.triu(M) + np.triu(M, 1).T
-    return q, v, a, G.T @ M @ G, G.T @ pin.rnea(model, data, q0 + G @ q, G @ v, G @ a), leaders
+    M, force = _dynamics(model, q0 + G @ q, G @ v, G @ a)
+    return q, v, a, G.T @ M @ G, G.T @ force, leaders
 
 
 def _gap(ours: np.ndarray, theirs: np.ndarray) -> float:

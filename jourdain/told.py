@@ -10,13 +10,16 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from numbers import Complex, Integral, Real
 from types import ModuleType
 from typing import Any, TypeVar
 
 from .errors import InputError, JourdainError, ModelError, nearest, short
+from .spelling import in_british
 
 #: Numbers of arguments in Python's words.
 _COUNT = re.compile(r"(?<=takes )\d+|(?<=from )\d+|(?<=to )\d+|(?<=but )\d+")
@@ -26,6 +29,30 @@ _KIND_NAMED = re.compile(r"'(?:numpy\.)?(\w+)'|not (\w+)$|to (\w+)\.__|non-\w+ (
 FAILURES = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError)
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Calls(threading.local):
+    """How many public functions are at work in a thread, one inside the other."""
+
+    depth = 0
+
+
+_calls = _Calls()
+
+
+def nested() -> bool:
+    """Whether a public function was called by another one, so that what it is given is made by the package itself."""
+    return _calls.depth > 1
+
+
+@contextmanager
+def as_written(by_user: bool) -> Iterator[None]:
+    """What is called inside is given what a user has written in a file, or what the package has."""
+    depth, _calls.depth = _calls.depth, 0 if by_user else 1
+    try:
+        yield
+    finally:
+        _calls.depth = depth
 
 
 def told(cls: type[T]) -> type[T]:
@@ -85,15 +112,20 @@ def told_function(function: F, name: str, bound: int = 0) -> F:
 
     @wraps(function)
     def called(*args: Any, **given: Any) -> Any:
+        _calls.depth += 1
         try:
             if texts:
                 _check_texts(texts, places, args, given)
             return function(*args, **given)
         except FAILURES as error:
+            if of_the_call(error) and (own := in_british(given, inspect.signature(function).parameters)) != given:
+                return called(*args, **own)
             text = unfit(function, name, error, args, given, bound)
             if text is None:
                 raise
             raise (ModelError if of_a_model else InputError)(text) from (None if of_the_call(error) else error)
+        finally:
+            _calls.depth -= 1
 
     called.__told__ = True  # type: ignore[attr-defined]
     return called  # type: ignore[return-value]

@@ -11,6 +11,7 @@ from ..symbolic.expr import ONE, ZERO, Expr, add, as_expr, constant, mul, symbol
 from ..symbolic.vectors import AXES, Vector
 from ..told import told
 from .bodies import Frame
+from .dimensions import natural_units
 from .values import number, unit_axis, value
 
 
@@ -41,10 +42,9 @@ class Coordinate:
 def scalar_coordinate(path: str, unit: str) -> Coordinate:
     """A coordinate of one number."""
     rate = f"{path}_rate"
-    return Coordinate(
-        (path,), (rate,), unit, (symbol(path, "position"),), (symbol(rate, "velocity"),),
-        (symbol(f"{path}_acc", "acceleration"),),
-    )  # fmt: skip
+    q, v, a = symbol(path, "position"), symbol(rate, "velocity"), symbol(f"{path}_acc", "acceleration")
+    natural_units[q], natural_units[v], natural_units[a] = unit, f"{unit}/s", f"{unit}/s^2"
+    return Coordinate((path,), (rate,), unit, (q,), (v,), (a,))
 
 
 def quaternion_coordinate(path: str) -> Coordinate:

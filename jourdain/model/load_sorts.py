@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..symbolic.expr import ZERO, Expr, signed, symbol
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame
+from .dimensions import natural_units
 from .joints import Coordinate, Joint
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ class LinkForce(Load):
     def symbols(cls, name: str) -> tuple[Expr, Expr]:
         """New symbols for the length and its rate."""
         length, rate = (symbol(f"{name}.{key}", kind) for key, kind in cls.reading_kinds.items())
+        natural_units[length], natural_units[rate] = "m", "m/s"
         return length, rate
 
     @property

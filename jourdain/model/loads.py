@@ -11,6 +11,7 @@ from ..symbolic.expr import HALF, KINDS, ZERO, Expr, mul, neg, symbol
 from ..symbolic.functions import absolute, exp, tanh
 from ..symbolic.vectors import Vector
 from .bodies import Body, Frame
+from .dimensions import declared
 from .joints import Joint, law_units
 from .load_sorts import FrameLoad, JointForce, LinkForce, Load
 from .pushing import pushing, smooth_sign
@@ -103,7 +104,7 @@ class LoadMethods:
         name = self._load_name(name, f"{joint.name}.force")
         c = joint._single() if coordinate is None else joint.coordinate(coordinate)
         given = traced(law, f"force '{name}'", c.q[0], c.v[0], self.time) if callable(law) else law
-        load = JointForce(name, joint, c, value(given, f"force '{name}'", law_units(c.unit)["force"] if c.unit else None))
+        load = JointForce(name, joint, c, value(given, f"force '{name}'", law_units(c.unit)["force"] if c.unit else None, law=True))
         self.loads[name] = load
         return load
 
@@ -256,7 +257,7 @@ class LoadMethods:
         frames = tuple(self._frame(p, f"link '{name}'") for p in points)
         z, rate = LinkForce.symbols(name)
         given = traced(law, f"link '{name}'", z, rate, self.time) if callable(law) else law
-        load = LinkForce(name, frames, z, rate, value(given, f"link '{name}'", "N"), kind=kind)
+        load = LinkForce(name, frames, z, rate, value(given, f"link '{name}'", "N", law=True), kind=kind)
         if along is not None:
             self._along(load, along, axes)
         self.loads[name] = load
@@ -330,7 +331,7 @@ class LoadMethods:
         f = traced(force, f"{what}: force", self.time) if callable(force) else force
         n = traced(torque, f"{what}: torque", self.time) if callable(torque) else torque
         item = FrameLoad(
-            name, self._frame(frame, what), vector(f, f"{what}: force", "N"), vector(n, f"{what}: torque", "N m"),
+            name, self._frame(frame, what), vector(f, f"{what}: force", "N", law=True), vector(n, f"{what}: torque", "N m", law=True),
             None if axes is None else self._frame(axes, what), None if reaction is None else self._frame(reaction, what),
         )  # fmt: skip
         for end in (item.frame, item.reaction):
@@ -400,7 +401,7 @@ class LoadMethods:
         """A named input channel; its value is a constant, a function of time, a table or a controller's at simulation."""
         self._unlocked(f"input '{name}'")
         self._new_name(name, "input", self.inputs)
-        self.inputs[name] = Input(name, symbol(name, "input"), number(value, f"input '{name}'", unit or None), unit)
+        self.inputs[name] = Input(name, declared(symbol(name, "input"), unit), number(value, f"input '{name}'", unit or None), unit)
         return self.inputs[name].symbol
 
     def callback(self, name: str, function: Callable[..., Any], arguments: Sequence[Any], outputs: int = 1) -> Any:
@@ -424,7 +425,9 @@ class LoadMethods:
         """A state of your own differential equation; give its rate with :meth:`rate`."""
         self._unlocked(f"state '{name}'")
         self._new_name(name, "state", self.states)
-        self.states[name] = UserState(name, symbol(name, "state"), number(initial, f"state '{name}'", unit or None), None, unit)
+        self.states[name] = UserState(
+            name, declared(symbol(name, "state"), unit), number(initial, f"state '{name}'", unit or None), None, unit
+        )
         return self.states[name].symbol
 
     def rate(self, state: Expr, expression: Any) -> None:
@@ -432,7 +435,7 @@ class LoadMethods:
         for item in self.states.values():
             if item.symbol is state:
                 self._unlocked(f"rate of '{item.name}'")
-                item.rate = value(expression, f"rate of state '{item.name}'")
+                item.rate = value(expression, f"rate of state '{item.name}'", f"({item.unit})/s" if item.unit else None, law=True)
                 return
         raise ModelError(f"{state} is not a state of the model '{self.name}'; declare it with m.state(name)")
 
@@ -440,7 +443,7 @@ class LoadMethods:
         """A named expression computed along every solution."""
         self._unlocked(f"output '{name}'")
         self._new_name(name, "output", self.outputs)
-        self.outputs[name] = Output(name, value(expression, f"output '{name}'"), unit)
+        self.outputs[name] = Output(name, value(expression, f"output '{name}'", unit or None, law=True), unit)
         return self.outputs[name]
 
     def sensor(self, name: str, frame: Body | Frame, relative_to: Body | Frame | None = None) -> Sensor:

@@ -72,7 +72,7 @@ class MemoryMethods:
             if item.symbol is memory:
                 what = f"update of memory '{item.name}'"
                 self._unlocked(what)
-                new = value(traced(expression, what, memory) if callable(expression) else expression, what, item.unit or None)
+                new = value(traced(expression, what, memory) if callable(expression) else expression, what, item.unit or None, law=True)
                 if new.deps & KINDS["acceleration"]:
                     raise ModelError(
                         f"{what}: it speaks of accelerations, which depend on the memory itself; use positions, velocities and states"

@@ -18,6 +18,7 @@ from .bodies import Body, Frame, check_mass_properties, other_model, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
 from .contact.methods import ContactMethods
 from .control import ControlMethods
+from .dimensions import natural_units
 from .elastic.methods import FlexibleMethods
 from .environment import EnvironmentMethods
 from .events import EventMethods, ModelEvent
@@ -90,6 +91,7 @@ class Model(
         self.switches: dict[str, Memory] = {}
         self._readings: dict[Expr, tuple[Sensor, str, int]] = {}
         self.time: Expr = symbol("t", "time")
+        natural_units[self.time] = "s"
         self._locked = False
         #: What an importer could not take over, in words.
         self.notes: list[str] = []

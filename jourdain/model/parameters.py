@@ -11,7 +11,8 @@ import numpy as np
 from ..errors import InputError, ModelError, nearest
 from ..symbolic.expr import Expr, as_expr, symbol
 from ..symbolic.graph import evaluate, free_symbols
-from .values import declared_units, number
+from .dimensions import declared
+from .values import number
 
 
 def _check_is_si(unit: str, name: str) -> None:
@@ -72,10 +73,8 @@ class Parameters:
         low, high = (None if b is None else number(b, f"parameter '{name}': bound", unit or None) for b in bounds)
         if (low is not None and v < low) or (high is not None and v > high):
             raise ModelError(f"parameter '{name}': value {v:g} is outside its bounds ({low}, {high})")
-        item = Parameter(name, symbol(name, "parameter"), v, unit, (low, high), description)
+        item = Parameter(name, declared(symbol(name, "parameter"), unit), v, unit, (low, high), description)
         self._own[name] = item
-        if unit:
-            declared_units[item.symbol] = unit
         return item.symbol
 
     def add_data(self, name: str, value: float) -> Expr:

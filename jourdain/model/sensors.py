@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 from ..symbolic.expr import Expr, symbol
 from ..symbolic.vectors import Matrix, Vector
 from .bodies import Frame
+from .dimensions import natural_units
 
 if TYPE_CHECKING:
     from .model import Model
 
-#: Quantities of a sensor: number of entries and the kind of symbol.
+#: Quantities of a sensor: number of entries, the kind of symbol and the unit.
 QUANTITIES = {
-    "position": (3, "position"), "rotation": (9, "position"), "velocity": (3, "velocity"), "angular_velocity": (3, "velocity"),
-    "acceleration": (3, "acceleration"), "angular_acceleration": (3, "acceleration"),
+    "position": (3, "position", "m"), "rotation": (9, "position", "1"), "velocity": (3, "velocity", "m/s"),
+    "angular_velocity": (3, "velocity", "rad/s"), "acceleration": (3, "acceleration", "m/s^2"),
+    "angular_acceleration": (3, "acceleration", "rad/s^2"),
 }  # fmt: skip
 
 
@@ -39,7 +41,9 @@ class Sensor:
         """The symbol of one entry of a quantity."""
         key = (quantity, index)
         if key not in self._readings:
-            reading = symbol(f"{self.name}.{quantity}[{index}]", QUANTITIES[quantity][1])
+            _, kind, unit = QUANTITIES[quantity]
+            reading = symbol(f"{self.name}.{quantity}[{index}]", kind)
+            natural_units[reading] = unit
             self._readings[key] = reading
             self.model._readings[reading] = (self, quantity, index)
         return self._readings[key]

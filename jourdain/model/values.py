@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,11 +13,9 @@ from ..reals import NotReal, real
 from ..symbolic.expr import ONE, Expr, as_expr, constant, div
 from ..symbolic.functions import sqrt
 from ..symbolic.vectors import AXES, IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
-from ..told import of_the_call
+from ..told import nested, of_the_call
 from .colours import colour_code
-
-#: Units of the parameters that were declared with one, by their symbols.
-declared_units: WeakKeyDictionary[Expr, str] = WeakKeyDictionary()
+from .dimensions import clash, declared_units
 
 _LETTERS = {"x": 0, "y": 1, "z": 2}
 
@@ -30,14 +27,15 @@ def _quantity(text: str, expects: str | None) -> float:
     return quantity(text, expects)
 
 
-def value(given: Any, what: str, expects: str | None = None) -> Expr:
+def value(given: Any, what: str, expects: str | None = None, law: bool = False) -> Expr:
     """An expression from a number, an expression or a text with a unit such as "30 deg"; ``what`` names it in errors.
 
-    ``expects`` is a unit of the dimension that a text must have.
+    ``expects`` is a unit of the dimension that a text must have, and what is made of parameters with units.  A ``law`` that the package itself has made
+    of what it was given is not judged again: its factors of one may have units.
     """
     if given.__class__ is Expr:
-        if expects is not None and given.op == "symbol" and given in declared_units:
-            _check_declared(given, what, expects)
+        if expects is not None and given.op != "const" and not (law and nested()):
+            _check_dimension(given, what, expects)
         return given  # type: ignore[no-any-return]
     try:
         found = _quantity(given, expects) if isinstance(given, str) else real(given)
@@ -52,12 +50,19 @@ def value(given: Any, what: str, expects: str | None = None) -> Expr:
     return constant(found)
 
 
-def _check_declared(given: Expr, what: str, expects: str) -> None:
-    """A parameter that was declared with a unit stands only where its dimension fits."""
+def _check_dimension(given: Expr, what: str, expects: str) -> None:
+    """What was declared with a unit, and what is made of it, stands only where its dimension fits."""
+    if given.op != "symbol":
+        if found := clash(given, expects):
+            raise ModelError(f"{what}: {found.term} {found.found} does not fit {found.wanted}; check the units of its parameters")
+        return
+    declared = declared_units.get(given)
+    if declared is None:
+        return
     from .units import mismatch
 
-    if reason := mismatch(declared_units[given], expects):
-        raise ModelError(f"{what}: parameter '{given.name}' should be in {expects!r} or a like unit: {reason}")
+    if reason := mismatch(declared, expects):
+        raise ModelError(f"{what}: {given.data[1]} '{given.name}' should be in {expects!r} or a like unit: {reason}")
 
 
 def values(what: str, *items: tuple[str, Any, str]) -> list[Expr]:
@@ -65,7 +70,7 @@ def values(what: str, *items: tuple[str, Any, str]) -> list[Expr]:
     return [value(given, f"{what}: {name}", expects) for name, given, expects in items]
 
 
-def vector(given: Any, what: str, expects: str | None = None) -> Vector:
+def vector(given: Any, what: str, expects: str | None = None, law: bool = False) -> Vector:
     """Three values."""
     if isinstance(given, Vector):
         return given
@@ -77,7 +82,7 @@ def vector(given: Any, what: str, expects: str | None = None) -> Vector:
         raise ModelError(f"{what}: {given!r} is not a vector of three values")
     if all(type(e) is int or type(e) is float for e in items) and not any(items):
         return NULL
-    return Vector(*(value(e, what, expects) for e in items))
+    return Vector(*(value(e, what, expects, law) for e in items))
 
 
 def unit_axis(given: Any, what: str) -> Vector:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jourdain.errors import InputError
+from jourdain.errors import InputError, nearest
 from jourdain.results.channel import Array, Channel, UnknownChannelError
 
 if TYPE_CHECKING:
@@ -100,6 +100,20 @@ class FrameChannels:
                 f"'{name}' is a frame; its channels are {', '.join(f'{name}.{f}' for f in FRAME_FIELDS)} and {name}.x …"
             )
         return None
+
+    @property
+    def paths(self) -> list[str]:
+        """Bodies, frames and sensors whose motion can be read, where what provides it can tell."""
+        listed = getattr(self._solution.frame_provider, "paths", None)
+        return [] if listed is None else list(listed())
+
+    def near(self, name: str) -> list[str]:
+        """Motions that may have been meant by a name that is no channel: of frames called so, or of nearly that path."""
+        head, _, field = name.rpartition(".")
+        paths = self.paths if head else []
+        meant = [p for p in paths if p.rpartition(".")[2] == head] or nearest(head, paths, 2, 0.8)
+        fields = [field] if field in ("x", "y", "z") else nearest(field, FRAME_FIELDS, 2, 0.4) or ["position"]
+        return [f"{p}.{f}" for p in meant for f in fields]
 
     def rate_of(self, name: str) -> str | None:
         """The channel that is the derivative of another one."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from jourdain.errors import InputError
 from jourdain.results import interpolation
 from jourdain.results.channel import Array, part, unknown
+from jourdain.results.frames import FRAME_FIELDS, FrameChannels
 from jourdain.results.interpolation import Places, Side
 
 if TYPE_CHECKING:
@@ -28,12 +29,23 @@ def instant(given: Any) -> Any:
 
 
 class Names(tuple[str, ...]):
-    """Channel names, sorted; call with glob patterns to filter: ``sol.names("crank.*")``."""
+    """Channel names, sorted; call with glob patterns to filter: ``sol.names("crank.*")``.
+
+    Patterns find motions of bodies, frames and sensors, too ("rod.tip.velocity"), which are computed when they are read; ``frames`` are the paths of these.
+    """
+
+    motions: FrameChannels | None = None
+
+    @property
+    def frames(self) -> list[str]:
+        """Paths of the bodies, frames and sensors whose motion can be read."""
+        return [] if self.motions is None else self.motions.paths
 
     def __call__(self, *patterns: str) -> list[str]:
         if not patterns:
             return list(self)
-        return [name for name in self if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+        known = (*self, *(name for path in self.frames for field in FRAME_FIELDS if (name := f"{path}.{field}") not in self))
+        return [name for name in known if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 class Final(dict[str, Any]):

@@ -168,8 +168,10 @@ class Solution(Shown):
 
     @cached_property
     def names(self) -> Names:
-        """Names of the channels, sorted."""
-        return Names(sorted(self._channels))
+        """Names of the channels, sorted, and the paths of frames whose motion can be read."""
+        found = Names(sorted(self._channels))
+        found.motions = self._frame_channels
+        return found
 
     def _checked_derivatives(self, derivatives: Mapping[str, str]) -> dict[str, str]:
         for name, slope in derivatives.items():
@@ -211,7 +213,7 @@ class Solution(Shown):
         if not index or head not in self._channels:
             found = self._frame_channels.locate(str(name), head, index)
             if found is None:
-                raise self._absent(str(name)) or unknown("channel", name, [*self._channels, "t"])
+                raise self._absent(str(name)) or unknown("channel", name, self._frame_channels.near(str(name)) or [*self._channels, "t"])
             return found
         shape = self._channels[head].samples.shape[1:]
         if len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=True)):

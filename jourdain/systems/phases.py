@@ -241,6 +241,10 @@ class JoinedFrames:
         """Whether there is a sensor, body or frame of that path."""
         return bool(self.providers[0][0].knows(path))
 
+    def paths(self) -> list[str]:
+        """Bodies, frames and sensors."""
+        return list(self.providers[0][0].paths())
+
     def __call__(self, path: str) -> FrameMotion:
         """Position, rotation, velocity and angular velocity at all times."""
         return self._put([(p(path), rows) for p, rows in self.providers])

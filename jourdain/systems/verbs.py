@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from ..errors import InputError, nearest
 from ..model.contact.methods import refuse_contacts
+from ..spelling import in_british
 from ..told import FAILURES, of_the_call, unfit
 from .start import check_belongs
 from .state import State
@@ -34,7 +35,7 @@ def verb(method: Callable[P, R]) -> Callable[P, R]:
     @wraps(method)
     def asked(*args: P.args, **given: P.kwargs) -> R:
         if given and not open_ended:
-            _check_options(method.__name__, args[0], given, known)
+            given = _check_options(method.__name__, args[0], given, known)  # type: ignore[assignment]
         if method.__name__ not in KNOW_CONTACTS:
             refuse_contacts(args[0].model, method.__name__)  # type: ignore[attr-defined]
         for x in (*args[1:], *given.values()):
@@ -65,7 +66,7 @@ def motion(method: Callable[P, R]) -> Callable[P, R]:
     @wraps(method)
     def asked(*args: P.args, **given: P.kwargs) -> R:
         if given:
-            _check_options(name, args[0], given, known)
+            given = _check_options(name, args[0], given, known)  # type: ignore[assignment]
         try:
             for x in given.values():
                 if x is None:
@@ -95,10 +96,14 @@ OTHER_OPTIONS = {
 }  # fmt: skip
 
 
-def _check_options(verb: str, system: Any, given: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Refuses options that a verb does not know."""
+def _check_options(verb: str, system: Any, given: dict[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    """The options, in either spelling; those that a verb does not know are refused."""
+    if all(name in known for name in given):
+        return given
+    given = in_british(given, known)
     for name in given:
         if name not in known:
             near = [own for own in known if own == OTHER_OPTIONS.get(name)] or nearest(name, known[1:], 2)
             hint = f"did you mean {' or '.join(near)}? " if near else ""
             raise InputError(f"{verb} '{system.model.name}': there is no option '{name}'; {hint}there are {', '.join(known[1:])}")
+    return given

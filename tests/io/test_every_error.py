@@ -53,7 +53,7 @@ length = "0.6 m"
 [loads.torque]
 kind = "joint"
 joint = "hinge"
-force = "k*hinge.angle + pin.angle"
+force = "0.1*k*hinge.angle + pin.angle"
 
 [initial]
 hinge = "3 rad"

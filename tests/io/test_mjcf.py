@@ -130,12 +130,12 @@ def compare(model: Model, mj: object, rng: np.random.Generator, rtol: float = 1e
     data.qacc[:] = a
     M = np.zeros((tree.nv, tree.nv))
     mujoco.mj_fullM(mj, data, M) if _new_signature(mujoco) else mujoco.mj_fullM(mj, M, data.qM)
-    np.testing.assert_allclose(tree.mass_matrix(q), M, atol=1e-12 * max(np.abs(M).max(), 1e-3), rtol=rtol)
+    np.testing.assert_allclose(tree.mass_matrix(q), M, atol=1e-12 * max(np.abs(M).max(initial=0.0), 1e-3), rtol=rtol)
     tau = np.zeros(tree.nv)
     mujoco.mj_rne(mj, data, 1, tau)
     tau += mj.dof_armature * a  # type: ignore[attr-defined]
     phi = tree.inverse_dynamics(q, v, a)
-    np.testing.assert_allclose(phi, tau, atol=1e-11 * max(np.abs(tau).max(), 1e-3), rtol=rtol)
+    np.testing.assert_allclose(phi, tau, atol=1e-11 * max(np.abs(tau).max(initial=0.0), 1e-3), rtol=rtol)
     for i in range(1, mj.nbody):  # type: ignore[attr-defined]
         name = mujoco.mj_id2name(mj, mujoco.mjtObj.mjOBJ_BODY, i)
         if name:

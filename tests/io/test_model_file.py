@@ -42,16 +42,23 @@ def random_law(rng: random.Random, pool: list[Any]) -> Any:
 
 
 def decorate(m: jd.Model, rng: random.Random) -> None:
-    """Loads, constraints, channels, events and outputs in random order, with laws that share expressions."""
+    """Loads, constraints, channels, events and outputs in random order, with laws that share expressions.
+
+    What has a unit stands in them with a factor, which may have one, too: units of random laws fit nowhere.
+    """
     joints = [j for j in m.joints.values() if j.coordinates and not j.coordinates[0].is_quaternion]
     bodies = m.all_bodies
-    pool: list[Any] = [m.time, *m.parameter_set.symbols, *(s for j in joints for c in j.coordinates for s in (*c.q, *c.v))]
+    pool: list[Any] = [
+        m.time,
+        *(0.9 * p for p in m.parameter_set.symbols),
+        *(s for j in joints for c in j.coordinates for s in (*c.q, *c.v)),
+    ]
 
     def point() -> Any:
         b = rng.choice(bodies)
         if rng.random() < 0.3:
             return b.frame(f"f{len(b.frames)}", (rng.random(), 0.0, rng.random()), ("y", f"{rng.randint(1, 90)} deg"))
-        return b if rng.random() < 0.3 else b.at(rng.random(), rng.random(), 2.0 * rng.choice(list(m.parameter_set.symbols) or [0.5]))
+        return b if rng.random() < 0.3 else b.at(rng.random(), rng.random(), 0.1 * rng.choice(list(m.parameter_set.symbols) or [0.5]))
 
     def pair() -> tuple[Any, Any]:
         return m.ground.at(0.1, 0.2, 3.0), rng.choice(list(m.bodies.values())).at(rng.random(), 0.0, 0.0)
@@ -59,10 +66,10 @@ def decorate(m: jd.Model, rng: random.Random) -> None:
     for i in range(rng.randint(0, 9)):
         what = rng.choice(["input", "state", "link", "spring", "rope", "load", "force", "joint spring", "sensor", "close", "equation", "event", "output", "parameter", "bushing", "drag", "contact", "friction", "damper", "memory", "unknown"])  # fmt: skip
         if what == "input":
-            pool.append(m.input(f"u{i}", rng.random(), "N"))
+            pool.append(1.1 * m.input(f"u{i}", rng.random(), "N"))
         elif what == "memory":
             law = random_law(rng, pool)
-            pool.append(m.memory(f"memory{i}", rng.random(), lambda old, law=law: jd.maximum(old, law), unit="m"))
+            pool.append(1.1 * m.memory(f"memory{i}", rng.random(), lambda old, law=law: jd.maximum(old, law), unit="m"))
         elif what == "unknown":
             w = m.unknown(f"unknown{i}", rng.random())
             m.equation(w, w + 0.1 * w**3 - random_law(rng, pool))
@@ -82,7 +89,7 @@ def decorate(m: jd.Model, rng: random.Random) -> None:
             )
             pool += [link.length, link.rate]
         elif what == "spring":
-            m.spring(f"spring{i}", *pair(), stiffness=2.0 * rng.choice([100.0, *pool[:3]]), length=1.0, damping=rng.choice([0.0, 2.0]))
+            m.spring(f"spring{i}", *pair(), stiffness=0.7 * rng.choice([100.0, *pool[:3]]), length=1.0, damping=rng.choice([0.0, 2.0]))
         elif what == "damper":
             m.damper(f"damper{i}", *pair(), damping=3.5)
         elif what == "rope":

@@ -28,7 +28,20 @@ def check_mjcf(folder: Path, seed: int) -> None:
         warnings.simplefilter("ignore")
         model = jd.read_mjcf(files.path, root=folder, keyframe="home")
     compare(model, mj, rng, 2e-5)  # MuJoCo holds the vertices of meshes in single precision
-    start = model.compile(check=False).state()
+    mj.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_ACTUATION
+    data.qpos[:], data.qvel[:] = mj.key_qpos[0], v
+    mujoco.mj_forward(mj, data)
+    system = model.compile(check=False)
+    if not any("of a ball joint is not taken over" in note for note in model.notes):
+        np.testing.assert_allclose(
+            system.forward_dynamics(mj.key_qpos[0], v, np.zeros(mj.nv)),
+            data.qacc,
+            rtol=2e-4,
+            atol=2e-5 * max(1.0, np.abs(data.qacc).max(initial=0.0)),
+        )
+    for section in ("tendon", "actuator", "equality", "sensor"):
+        assert any(f"<{section}>" in note for note in model.notes) == (f"<{section}>" in files.whole)
+    start = system.state()
     np.testing.assert_allclose(start.q, mj.key_qpos[0], atol=1e-9)
     np.testing.assert_allclose(start.v, v, atol=1e-9)
 

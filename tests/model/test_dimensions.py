@@ -176,3 +176,81 @@ def test_limits_of_joints_of_several_freedoms_are_refused() -> None:
     m, *_ = bench()
     with pytest.raises(JourdainError, match="joint 'fly': limits need a joint of one freedom"):
         m.free("fly", m.ground, m.body("c", mass=1.0, inertia=(1, 1, 1)), limits=(0, 1))
+
+
+#: Expressions of parameters l (m), m (kg), k (N/m), w (rad/s), P (N), where they fit, and where they certainly do not.
+EXPRESSIONS: dict[str, tuple[Callable[[jd.Model, Any], Any], Callable[..., Any], Callable[..., Any]]] = {
+    "mass": (lambda m, x: m.body("c", mass=x), lambda l, m, k, w, P: k / w**2, lambda l, m, k, w, P: 2 * l),
+    "half": (lambda m, x: m.bodies["a"].at(x, 0, 0), lambda l, m, k, w, P: l / 2, lambda l, m, k, w, P: -m / 2),
+    "inertia": (lambda m, x: m.body("c", mass=1.0, inertia=(x, x, x)), lambda l, m, k, w, P: m * l**2 / 12, lambda l, m, k, w, P: m * l),
+    "stiffness": (lambda m, x: m.spring("s", m.ground, m.bodies["b"], x, 1.0), lambda l, m, k, w, P: m * w**2, lambda l, m, k, w, P: k / m),
+    "sum": (lambda m, x: m.spring("s", m.ground, m.bodies["b"], 1.0, x), lambda l, m, k, w, P: l + 0.2 + P / k, lambda l, m, k, w, P: l + P),
+    "root": (lambda m, x: m.state("z", 0.0, "rad") is m.rate(m.states["z"].symbol, x), lambda l, m, k, w, P: jd.sqrt(k / m), lambda l, m, k, w, P: jd.sqrt(k * m)),
+    "unit stiffness": (
+        lambda m, x: m.spring("s", m.ground, m.bodies["b"], 1.0, x), lambda l, m, k, w, P: l, lambda l, m, k, w, P: P / m,
+    ),
+    "choice": (lambda m, x: m.force(m.joints["slide"], x), lambda l, m, k, w, P: jd.where(l > 0.5, P, k * l), lambda l, m, k, w, P: jd.maximum(P, k)),
+    "law": (
+        lambda m, x: m.force(m.joints["slide"], lambda q, v, t: x(q, v)),
+        lambda l, m, k, w, P: lambda q, v: -k * (q - l) + P * jd.sin(w * v),
+        lambda l, m, k, w, P: lambda q, v: -k * v,
+    ),
+    "link": (
+        lambda m, x: m.link("s", m.ground, m.bodies["b"], law=lambda z, rate, t: x(z)),
+        lambda l, m, k, w, P: lambda z: k * (z - l),
+        lambda l, m, k, w, P: lambda z: P * (z - l),
+    ),
+    "output": (lambda m, x: m.output("o", x, unit="W"), lambda l, m, k, w, P: P * l * w, lambda l, m, k, w, P: P * l),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", EXPRESSIONS)
+def test_dimensions_of_expressions(case: str) -> None:
+    call, right, wrong = EXPRESSIONS[case]
+    for law, fits in ((right, True), (wrong, False)):
+        m, *_ = bench()
+        symbols = [m.parameter(n, v) for n, v in (("l", "0.6 m"), ("m", "2 kg"), ("k", "3 N/mm"), ("w", "60 rpm"), ("P", "1 kN"))]
+        if fits:
+            call(m, law(*symbols))
+        else:
+            with pytest.raises(JourdainError, match=r"does not fit .*\("):
+                call(m, law(*symbols))
+
+
+def test_what_cannot_be_known_is_not_refused() -> None:
+    m, hinge, slide, _ = bench()
+    l, mass, P, plain = m.parameter("l", "0.4 m"), m.parameter("m", "2 kg"), m.parameter("P", "1 N"), m.parameter("plain", 3.0)
+    m.body("rod", mass=1.5, inertia=(1.5 * l**2 / 12,) * 3)  # a mass in numbers
+    m.force(slide, 9.81 * mass)  # an acceleration in numbers
+    m.force(slide, lambda x, v, t: -x - 0.3 * v + P)  # units of one
+    m.force(hinge, plain * l + 5.0 * jd.sin(3.0 * m.time))
+    m.joint_spring(hinge, stiffness=plain * mass)
+
+
+@pytest.mark.parametrize(
+    ("law", "fits"), [("k*(slide.displacement - l)", True), ("k*slide.displacement_rate", False), ("3[N/m]*l", True), ("2*l", False)]
+)
+def test_dimensions_of_expressions_in_files(law: str, fits: bool) -> None:
+    text = f"""
+format = "jourdain"
+version = 1
+[parameters]
+k = "200 N/m"
+l = "0.6 m"
+[bodies.a]
+mass = 1.0
+[joints.slide]
+kind = "prismatic"
+parent = "ground"
+child = "a"
+axis = "x"
+[loads.push]
+kind = "joint"
+joint = "slide"
+force = "{law}"
+"""
+    if fits:
+        loads_model(text)
+    else:
+        with pytest.raises(JourdainError, match="line 1[4-8].*does not fit"):
+            loads_model(text)

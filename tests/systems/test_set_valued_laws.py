@@ -261,3 +261,18 @@ def test_restitution_by_speed(way: dict[str, Any]) -> None:
     sol = m.compile().simulate({"f.z": 0.1 + 0.5}, 0.5, **way)
     speed = math.sqrt(G)  # after half a metre
     np.testing.assert_allclose(sol["f.z_rate"].max(), speed * (0.8 - 0.1 * speed), atol=1e-9 if "rtol" in way else 2e-3)
+
+
+@pytest.mark.parametrize(("formulation", "method"), [("recursive", "moreau"), ("recursive", "auto"), ("cartesian", "moreau")])
+def test_a_start_beyond_a_rigid_stop_is_refused(formulation: str, method: str) -> None:
+    """It was put onto the limit in the first step, without a word."""
+    m = jd.Model("door")
+    m.revolute("hinge", m.ground, m.body("leaf", 1.0, com=(0.4, 0, 0), inertia=(0.01, 0.1, 0.1)), axis="z", limits=(-1.0, 1.0))
+    m.stops(law=jd.contact.rigid(restitution=0.0))
+    s = m.compile(formulation=formulation)
+    given = {"method": method, **({"step": 1e-3} if method == "moreau" else {})}
+    with pytest.raises(jd.InputError, match=r"joint 'hinge' begins 0.9 rad beyond its limit 1"):
+        s.simulate({"hinge": 1.9}, 0.01, **given)
+    assert abs(s.simulate({"hinge": 1.0}, 0.01, **given)["hinge.angle"][-1] - 1.0) < 1e-6
+    if method == "moreau":
+        assert abs(s.simulate({"hinge": 1.9}, 0.01, overlap="push apart", **given)["hinge.angle"][-1] - 1.0) < 1e-3

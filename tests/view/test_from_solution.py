@@ -139,6 +139,20 @@ def test_what_slides_is_a_block_that_hides_nothing() -> None:
         assert np.ptp(box.triangles()[0], axis=0).max() <= 0.04 + 1e-12
 
 
+@pytest.mark.parametrize(("com", "thick"), [(1.0, 0.13), (0.0, 0.32)])
+def test_a_last_link_is_as_thin_as_the_others(com: float, thick: float) -> None:
+    """A stick of an excavator, whose inertia is that of a cylinder with a radius of 0.3 m; a roller that turns about its middle keeps its radius."""
+    m = jd.Model("excavator")
+    boom, stick = (
+        m.body("boom", 500.0, com=(1.5, 0, 0), inertia=(50, 400, 400)),
+        m.body("stick", 200.0, com=(com, 0, 0), inertia=(10, 80, 80)),
+    )
+    m.revolute("foot", m.ground, boom, axis="-y")
+    m.revolute("elbow", boom.at(3, 0, 0), stick, axis="-y")
+    (shape,) = (s for s in model_scene(m).body("stick").shapes if s.kind == "cylinder" and np.ptp(s.triangles()[0], axis=0).max() > 1.0)
+    assert np.ptp(shape.triangles()[0], axis=0)[1] / 2.0 == pytest.approx(thick, rel=0.5)
+
+
 def test_every_body_is_seen_and_rods_reach_their_joints() -> None:
     system = four_bar().compile()
     scene = state_scene(system, system.assemble({"motor": 0.5}, guess={"bearing": -1.5}))

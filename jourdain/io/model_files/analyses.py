@@ -46,6 +46,7 @@ from ...model.model import Model
 from ...model.units import quantity
 from ...model.values import number
 from ...shown import Shown
+from ...spelling import british
 from ...systems.formulations import FORMULATIONS, formulate
 from ...systems.start import initial_values, replaced
 from .names import ModelNames
@@ -186,7 +187,7 @@ def _result(done: ModelRun, name: str, waiting: tuple[str, ...], progress: bool)
         )
     model = done.system.model
     options = dict(model.analyses[name])
-    verb = options.pop("verb")
+    verb = british(options.pop("verb"), VERBS)
     source = options.pop("from", None)
     changes = options.pop("initial", {})
     try:
@@ -211,7 +212,7 @@ def planned(model: Model, name: str, settings: Mapping[str, Any] | None = None) 
     """An analysis that a model names, not yet run; one that starts where another ends lets that one run first."""
     _known(name, model.analyses, "analysis")
     options = dict(model.analyses[name])
-    verb, source, changes = options.pop("verb"), options.pop("from", None), options.pop("initial", {})
+    verb, source, changes = british(options.pop("verb"), VERBS), options.pop("from", None), options.pop("initial", {})
     chosen = options.pop("formulation", "recursive")
     system, start = starting(model, settings or {}, chosen)
     system = formulate(system, chosen)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from ...errors import InputError, nearest
+from ...model.dimensions import unjudged
 from ...model.units import unit
 from ...symbolic import functions
 from ...symbolic.expr import UNARY as _UNARY
@@ -166,6 +167,8 @@ class _Parser:
             if before.kind == "number" and self._next.kind == "name":
                 remedy = f"; write {before.text}*{self._next.text}, or {before.text}[{self._next.text}] for a unit"
             raise self._error(f"{self._next.text!r} does not fit here{remedy}")
+        if any(token.kind == "unit" for token in self.tokens):
+            unjudged.add(e)
         return e
 
     def _or(self) -> Expr:

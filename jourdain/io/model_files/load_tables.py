@@ -7,6 +7,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
+from ...model.joints import law_units
 from ...model.load_sorts import FrameLoad, JointForce, LinkForce, Load
 from ...symbolic.expr import ZERO, Expr
 from ...symbolic.vectors import Vector
@@ -54,16 +55,16 @@ def _joint_law(reader: ModelReader, name: str, item: Table) -> None:
     c = joint._single() if "coordinate" not in item else joint.coordinate(item["coordinate"])
     with_self = {"self.position": c.q[0], "self.velocity": c.v[0]}
     model._load_name(name, name)
-    law = local_law(reader, _single(item["force"], "force"), with_self)
+    law = local_law(reader, _single(item["force"], "force"), with_self, law_units(c.unit)["force"] if c.unit else None)
     load = JointForce(name, joint, c, law, local_law(reader, item.get("potential", 0.0), with_self), item["kind"])
     model.loads[name] = load
 
 
-def local_law(reader: ModelReader, given: Any, local: dict[str, Expr]) -> Expr:
+def local_law(reader: ModelReader, given: Any, local: dict[str, Expr], expects: str | None = None) -> Expr:
     """An expression with names of its own, such as self.position."""
     reader.names.local = local
     try:
-        return reader.expression(given)
+        return reader.expression(given, expects)
     finally:
         reader.names.local = {}
 
@@ -94,7 +95,7 @@ def _link(reader: ModelReader, name: str, item: Table) -> None:
     model.loads[name] = load
     if "along" in item:
         model._along(load, reader.axis(item["along"]), reader.frame(item["axes"]) if "axes" in item else None)
-    load.tension = local_law(reader, item["tension"], local)
+    load.tension = local_law(reader, item["tension"], local, "N")
     load.potential = local_law(reader, item.get("potential", 0.0), local)
 
 
@@ -103,11 +104,11 @@ def _wrench(reader: ModelReader, name: str, item: Table) -> None:
     model._load_name(name, name)
     frames = {k: reader.frame(item[k]) if k in item else None for k in ("axes", "reaction")}
     vectors = []
-    for key in ("force", "torque"):
+    for key, unit in (("force", "N"), ("torque", "N m")):
         given = item.get(key, (0.0, 0.0, 0.0))
         if not isinstance(given, (list, tuple)):
             raise ModelError(f"load '{name}': {key} has three components")
-        vectors.append(Vector.of([reader.expression(e) for e in given]))
+        vectors.append(Vector.of([reader.expression(e, unit) for e in given]))
     load = FrameLoad(name, reader.frame(item["frame"]), vectors[0], vectors[1], frames["axes"], frames["reaction"])
     load.potential = reader.expression(item.get("potential", 0.0))
     model.loads[name] = load

@@ -21,12 +21,13 @@ from ...model.sensors import Sensor
 from ...model.shapes import Shape
 from ...model.switches import Holding
 from ...model.units import unit
-from ...model.values import number, value
+from ...model.values import colour_of, number, value
 from ...model.values import rotation as parse_rotation
 from ...symbolic.expr import Expr
 from ...symbolic.graph import substitute
 from ...symbolic.tables import Table, number_table
 from ...symbolic.vectors import Inertia, Vector
+from ...told import as_written
 from .contact_tables import read_law, read_rigid
 from .creation_order import Premade, entry_of
 from .load_tables import add_constraint, add_load
@@ -71,6 +72,10 @@ class ModelReader:
 
     def read(self) -> Model:
         """The model."""
+        with as_written("creation" not in self.data):
+            return self._read()
+
+    def _read(self) -> Model:
         model, data = self.model, self.data
         self._depth = 0
         self._tables()
@@ -183,9 +188,9 @@ class ModelReader:
             return given.strip() if is_quantity(given) else self.names.parse(given)
         return float(given)
 
-    def expression(self, given: Any) -> Expr:
-        """An expression from a number or any text."""
-        return value(self.value(given), "value")
+    def expression(self, given: Any, expects: str | None = None) -> Expr:
+        """An expression from a number or any text, of the dimension of the unit ``expects``."""
+        return value(self.value(given), "value", expects, law=True)
 
     def vector(self, given: Any) -> list[Any]:
         """Three (or more) values."""
@@ -352,7 +357,7 @@ class ModelReader:
         return body
 
     def _fill(self, body: Body, item: Mapping[str, Any]) -> None:
-        body.colour = item.get("colour")
+        body.colour = colour_of(item.get("colour"), None, f"body '{body.name}'")
         if "moment" in item:
             self._raw_mass(body, item)
         elif "mass" in item or "inertia" in item:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import nearest
+from ...spelling import british, in_british
 from . import structure_tables
 from .schema_types import SIMPLE, is_number, shown
 from .toml_source import ModelFileError, Source
@@ -19,8 +20,6 @@ VERSION = 1
 MAX_ITEMS = 20_000
 #: Options of analyses that are times.
 TIMES = ("t", "step", "max_step", "times")
-#: Keys that may be spelt in the American way.
-AMERICAN = {"color": "colour", "center": "centre"}
 #: Verbs of analyses (see jourdain.io.model_files.analyses).
 VERBS = (
     "simulate", "equilibrium", "equilibria", "modal", "linearise", "frequency_response", "root_locus", "kinematics", "static_forces",
@@ -436,6 +435,10 @@ class _Checker:
     ) -> None:  # fmt: skip
         """Checks a table: no unknown key, every required one, every type."""
         allowed: Mapping[str, Any] = keys
+        if isinstance(item, dict):
+            own = in_british(item, {*keys, *common})
+            item.clear()
+            item.update(own)
         for key in required:
             if key not in item:
                 raise self.source.error(path, f"{what} lacks '{key}' ({keys[key][1] if key in keys else 'its kind'})")
@@ -448,9 +451,6 @@ class _Checker:
                 if key not in item:
                     raise self.source.error(path, f"{what} lacks '{key}' ({keys[key][1]})")
             allowed = {k: keys.get(k) for k in ("kind", *kinds[kind].required, *kinds[kind].optional, *common)}
-        for american, own in AMERICAN.items():
-            if american in item and own in allowed and own not in item and isinstance(item, dict):
-                item[own] = item.pop(american)
         self.unknown(path, item, allowed, what)
         for key, value in item.items():
             if key in keys:
@@ -471,7 +471,7 @@ class _Checker:
         verb = item.get("verb")
         if not isinstance(verb, str):
             raise self.source.error(path, f'{what} lacks its verb, such as verb = "simulate"')
-        if verb not in VERBS:
+        if british(verb, VERBS) not in VERBS:
             raise self.source.error((*path, "verb"), f"{what}: verb '{verb}' is unknown; use one of {', '.join(VERBS)}")
         for key, value in item.items():
             self.plain((*path, key), value, f"{what}: {key}")

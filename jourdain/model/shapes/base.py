@@ -68,6 +68,10 @@ class Shape(ABC):
     def coloured(self, colour: str) -> Self:
         """Return the shape painted in a colour given as "#rrggbb"."""
 
+    def colored(self, color: str) -> Self:
+        """As :meth:`coloured`."""
+        return self.coloured(color)
+
     @abstractmethod
     def with_density(self, density: Scalar) -> Self:
         """Return the shape made of a material of the density given in kg/m³."""

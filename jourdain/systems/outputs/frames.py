@@ -35,6 +35,12 @@ class FrameProvider:
             return False
         return True
 
+    def paths(self) -> list[str]:
+        """Bodies, their frames, and sensors that were declared as such."""
+        model = self.table.system.model
+        bodies = [p for b in model.bodies.values() for p in (b.name, *(f.path for f in b.frames.values()))]
+        return [*bodies, *(n for n in model.sensors if not n.endswith(".sensor"))]
+
     def __call__(self, path: str) -> FrameMotion:
         """Position, rotation, velocity and angular velocity at all times."""
         return self._motion(path, False)

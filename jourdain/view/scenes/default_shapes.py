@@ -19,6 +19,8 @@ from ..shape import Shape, box, capsule, cone, cylinder, prism, sphere
 ROD = 0.04
 #: Longest edge of an invented solid relative to the model's typical length (unless its points reach further).
 LARGEST = 0.7
+#: A cylinder so many times longer than thick is a link.
+SLENDER = 2.5
 #: Two principal inertias closer than this (relative) make a body of revolution.
 SAME = 1e-3
 #: Thinnest edge of an invented box relative to its longest.
@@ -174,7 +176,10 @@ def _solid(body: ModelBody, number: Numbers, size: float, points: list[Array]) -
         i, j, k = pairs[0]
         R = np.column_stack([axes[:, i], axes[:, j], axes[:, k]])
         # a disk of radius r has the inertia of a square plate with edge r √3
-        return cylinder(float(edges[i]) / np.sqrt(3.0), float(edges[k]), p=c, R=R * np.sign(np.linalg.det(R)))
+        radius, length = float(edges[i]) / np.sqrt(3.0), float(edges[k])
+        if length > SLENDER * 2.0 * radius and any(abs((p - c) @ axes[:, k]) > 0.35 * length for p in points):
+            radius = min(radius, 1.5 * ROD * size)  # a link that hangs on one end, as thin as links between joints
+        return cylinder(radius, length, p=c, R=R * np.sign(np.linalg.det(R)))
     # a chassis is seen through, so that what hangs on it can be seen
     return box(*(float(e) for e in edges), p=c, R=axes, opacity=0.5 if len(points) > 4 else 1.0)
 

@@ -152,7 +152,7 @@ class RigidSide:
         """Sensors with all their readings, because expressions may ask for them when the model is compiled."""
         made = {}
         for name, sensor in self.model.sensors.items():
-            for quantity, (count, _) in QUANTITIES.items():
+            for quantity, (count, *_) in QUANTITIES.items():
                 for i in range(count):
                     sensor.reading(quantity, i)
             made[name] = self._renewed(sensor, name)

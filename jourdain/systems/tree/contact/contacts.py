@@ -457,7 +457,14 @@ class TreeContacts:
         return sorted([*found, *too_long(self, poses)], reverse=True)
 
     def refuse_overlaps(self, start: State, more: str = "") -> None:
-        """Refuses a start in which bodies penetrate, with the worst pairs."""
+        """Refuses a start in which bodies penetrate, with the worst pairs, or in which a joint is beyond a rigid stop."""
+        for joint, place, _, sign, end, _ in self._stops():
+            beyond = sign * (end - float(start.q[place]))
+            if beyond > 0.01 * max(abs(end), 0.1):
+                raise InputError(
+                    f"simulate '{self.model.name}': joint '{joint}' begins {beyond:.3g} {self.model.joints[joint].coordinates[0].unit} beyond its limit {end:g}, where a rigid stop "
+                    f"holds it; begin within its limits{more}"
+                )
         found = self.overlaps(start.q, start.t)
         if found:
             ropes = [(d, a) for d, a, b in found if not b]
