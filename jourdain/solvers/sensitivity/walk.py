@@ -26,12 +26,16 @@ INSIDE, AT_END = 0, 1
 class Leg(Record):
     """Steps from t[first] to t[last] with the states x at them; values at instants (sorted by their steps); what is carried along or back.
 
+    Only the first and the last instant move, or, if the leg is ``stretched``, all between them in proportion: where slopes of a law are infinite at an
+    end, errors of steps that keep their places change far more than the errors themselves, and not those of steps that move with it.
+
     ``dx`` and ``xbar`` hold a row for each group of directions or each criterion, at the end of the leg or at its beginning; ``dta`` changes and
     ``tabar`` weights of the first instant, ``dtb`` changes of the last; ``dp`` and ``rows`` parts of constants of rate, integrands and values.
     """
 
     first: int
     last: int
+    stretched: int
     field: Field
     integrands: Readings
     values: Readings
@@ -48,7 +52,8 @@ class Leg(Record):
     nudge: float
     #: Whether memories are renewed at the end of the last step, too; where an event is, that belongs to what the event does.
     renews: int
-    # values at instants, those from ``point_first`` to ``point_last``; their steps count from that with which the leg begins
+    # values at instants, those from ``point_first`` to ``point_last``; their steps count from ``origin``
+    origin: int
     point_first: int
     point_last: int
     point_step: Integers
@@ -284,12 +289,33 @@ def _write(leg: Leg, k: int, rest: float) -> int:
 
 
 @hot
-def _ends(leg: Leg, d: int, first: bool, last: bool) -> None:
-    """How both ends of a step change in the directions of group d: only those of the leg move."""
+def _early(leg: Leg, k: int) -> float:
+    """How far instant k moves with the first of the leg."""
+    if k == leg.first:
+        return 1.0
+    if leg.stretched == 0 or k == leg.last:
+        return 0.0
+    return (leg.t[leg.last] - leg.t[k]) / (leg.t[leg.last] - leg.t[leg.first])  # type: ignore[no-any-return]
+
+
+@hot
+def _late(leg: Leg, k: int) -> float:
+    """How far instant k moves with the last of the leg."""
+    if k == leg.last:
+        return 1.0
+    if leg.stretched == 0 or k == leg.first:
+        return 0.0
+    return (leg.t[k] - leg.t[leg.first]) / (leg.t[leg.last] - leg.t[leg.first])  # type: ignore[no-any-return]
+
+
+@hot
+def _ends(leg: Leg, d: int, step: int) -> None:
+    """How both ends of a step change in the directions of group d."""
     lanes = leg.field.lanes
     for k in range(lanes):
-        leg.begins[k] = leg.dta[d * lanes + k] if first else 0.0
-        leg.finishes[k] = leg.dtb[d * lanes + k] if last else 0.0
+        a, b = leg.dta[d * lanes + k], leg.dtb[d * lanes + k]
+        leg.begins[k] = _early(leg, step) * a + _late(leg, step) * b
+        leg.finishes[k] = _early(leg, step + 1) * a + _late(leg, step + 1) * b
 
 
 @jit
@@ -299,9 +325,9 @@ def walk_forwards(leg: Leg) -> int:
     p = leg.point_first
     points = leg.point_last
     for k in range(leg.first, leg.last):
-        ta, tb, place = leg.t[k], leg.t[k + 1], k - leg.first
+        ta, tb, place = leg.t[k], leg.t[k + 1], k - leg.origin
         h = tb - ta
-        first, last = place == 0, k == leg.last - 1
+        first, last = k == leg.first, k == leg.last - 1
         while p < points and leg.point_step[p] == place and leg.point_kind[p] == INSIDE:
             tp = leg.point_t[p]
             status = inner_step(leg, k, tp)
@@ -311,7 +337,7 @@ def walk_forwards(leg: Leg) -> int:
                 if status == 0:
                     for i in range(n * lanes):
                         leg.back[i] = leg.dx[d][i]
-                    _ends(leg, d, first, False)
+                    _ends(leg, d, k)
                     status = push_step(
                         field, leg.none, scheme, leg.inner, tp - ta, leg.begins, leg.still, leg.back, leg.dc[d], leg.dr[d], leg.total
                     )
@@ -348,7 +374,7 @@ def walk_forwards(leg: Leg) -> int:
                 if status != 0:
                     return status
         for d in range(leg.groups):
-            _ends(leg, d, first, last)
+            _ends(leg, d, k)
             status = push_step(
                 field, leg.integrands, scheme, st, h, leg.begins, leg.finishes, leg.dx[d], leg.dc[d], leg.dr[d], leg.dtotal[d]
             )
@@ -367,7 +393,7 @@ def walk_forwards(leg: Leg) -> int:
         while p < points and leg.point_step[p] == place:
             status = value_at(leg, p, leg.t[k + 1 :], leg.x[k + 1])
             for d in range(leg.groups):
-                _ends(leg, d, first, last)
+                _ends(leg, d, k)
                 if status == 0:
                     status = _push_value(leg, p, d, leg.t[k + 1 :], leg.x[k + 1], leg.finishes, leg.dx[d])
             if status != 0:
@@ -383,9 +409,10 @@ def walk_back(leg: Leg) -> int:
     p = leg.point_last - 1
     begin = leg.point_first
     for k in range(leg.last - 1, leg.first - 1, -1):
-        ta, tb, place = leg.t[k], leg.t[k + 1], k - leg.first
+        ta, tb, place = leg.t[k], leg.t[k + 1], k - leg.origin
         h = tb - ta
-        first, last = place == 0, k == leg.last - 1
+        first, last = k == leg.first, k == leg.last - 1
+        early_part, late_part = _early(leg, k), _early(leg, k + 1)
         while p >= begin and leg.point_step[p] == place and leg.point_kind[p] == AT_END:
             status = value_at(leg, p, leg.t[k + 1 :], leg.x[k + 1])
             for r in range(leg.criteria):
@@ -409,19 +436,19 @@ def walk_back(leg: Leg) -> int:
         if renews:
             _before(field, leg.x[k + 1], leg.x[k])
         for r in range(leg.criteria):
+            renewed, closed = 0.0, 0.0
             if status == 0 and renews:
-                status, _ = _pull_renewal(field, leg.t[k + 1 :], leg.xbar[r], leg.cbar[r])
+                status, renewed = _pull_renewal(field, leg.t[k + 1 :], leg.xbar[r], leg.cbar[r])
             if status == 0:
-                status, _ = pull_projection(field, leg.t[k + 1 :], leg.x[k + 1], leg.xbar[r], leg.cbar[r])
+                status, closed = pull_projection(field, leg.t[k + 1 :], leg.x[k + 1], leg.xbar[r], leg.cbar[r])
             if status == 0 and rest > 0.0:
                 status = _pull_tail(leg, r)
             if status != 0:
                 return status
-            status, early, _ = pull_step(field, leg.integrands, scheme, st, h, leg.weights[r], leg.xbar[r], leg.cbar[r], leg.rbar[r])
+            status, early, late = pull_step(field, leg.integrands, scheme, st, h, leg.weights[r], leg.xbar[r], leg.cbar[r], leg.rbar[r])
             if status != 0:
                 return status
-            if first:
-                leg.tabar[r] += early
+            leg.tabar[r] += early_part * early + late_part * (late + closed + renewed)
         spare(field)
         while p >= begin and leg.point_step[p] == place:
             tp = leg.point_t[p]
@@ -441,8 +468,7 @@ def walk_back(leg: Leg) -> int:
                     status, early, _ = pull_step(
                         field, leg.none, scheme, leg.inner, tp - ta, leg.weights[r], leg.back, leg.cbar[r], leg.rbar[r]
                     )
-                    if first:
-                        leg.tabar[r] += early
+                    leg.tabar[r] += early_part * early
                 for i in range(n):
                     leg.xbar[r][i] += leg.back[i]
             if status != 0:
@@ -459,7 +485,7 @@ def new_leg(field: Field, scheme: Scheme, integrands: Readings, values: Readings
     n, lanes = field.n, field.lanes
     wide = {"drate": n, "back": n, "part": max(1, integrands.count), "begins": 1, "finishes": 1, "still": 1}
     return Leg(
-        field=field, scheme=scheme, integrands=integrands, values=values, none=none, anew=0, keeps=0, nudge=0.0, stages=stages_of(scheme, n, integrands.count, field.nc, lanes),
+        field=field, scheme=scheme, integrands=integrands, values=values, none=none, anew=0, keeps=0, nudge=0.0, stretched=0, origin=0, stages=stages_of(scheme, n, integrands.count, field.nc, lanes),
         inner=stages_of(scheme, n, 0, field.nc, lanes), one=np.zeros(1), late=np.zeros(1), open=np.zeros(n), rate=np.zeros(n), ratebar=np.zeros(n),
         **{name: aligned(size * lanes) for name, size in wide.items()},
     )  # fmt: skip
