@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Normal, and a point on either body, as a guard reads them.
 NUMBERS = tuple(symbol(f"meeting_{i}", "input") for i in range(9))
+#: A point of contact that comes or goes deeper than this part of the deepest one does not do so where it touches; rows that are looked at, at most.
+DEEP, LOOKED_AT = 0.05, 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,4 +69,36 @@ def meeting_at(touching: Touching, pair: PairOfShapes, t: float, x: np.ndarray) 
     return Meeting(pair, bodies, np.array(numbers, dtype=float))
 
 
-__all__ = ["NUMBERS", "Meeting", "meeting_at"]
+def restless(touching: Touching, t: np.ndarray, x: np.ndarray) -> list[tuple[str, str]]:
+    """Names of shapes whose points of contact come or go at a depth between two rows, where the force jumps: corners and rims of faces that cut each other."""
+    record, rows, found = touching.record, np.linspace(0, len(t) - 1, min(len(t), LOOKED_AT)).astype(int), dict[tuple[int, int], None]()
+    before: dict[tuple[int, int], dict[int, float]] = {}
+    for i in rows.tolist():
+        now, state = np.array([t[i]]), np.ascontiguousarray(x[i])
+        count = max(0, look(record, now.ctypes.data, state.ctypes.data, 0.0))
+        points: dict[tuple[int, int], dict[int, float]] = {}
+        for c in record.found.array[:count]:
+            if c["gap"] < 0.0:
+                points.setdefault((int(c["shape_a"]), int(c["shape_b"])), {})[int(c["feature"])] = -float(c["gap"])
+        found |= {pair: None for pair in points.keys() & before.keys() if _jumps(before[pair], points[pair])}
+        before = points
+    return [(touching.name_of(a), touching.name_of(b)) for a, b in found]
+
+
+def _jumps(before: dict[int, float], after: dict[int, float]) -> bool:
+    """Whether points come or go deeper than depths have changed between two rows; a point under another name at its depth is the same."""
+    common = before.keys() & after.keys()
+    if not common:
+        return False
+    deepest = max(*before.values(), *after.values())
+    near = max(3.0 * max(abs(before[k] - after[k]) for k in common), DEEP * deepest)
+    came, went = ([d for k, d in of.items() if k not in common] for of in (after, before))
+    for d in list(came):
+        same = next((x for x in went if abs(x - d) <= near), None)
+        if same is not None:
+            came.remove(d)
+            went.remove(same)
+    return any(d > near for d in (*came, *went))
+
+
+__all__ = ["NUMBERS", "Meeting", "meeting_at", "restless"]

@@ -25,6 +25,7 @@ from ...solvers.sensitivity.touched import NO_ROOM, NO_SLOPE
 from .blocks import Blocks, run_within
 from .located import Located
 from .measure import Motion
+from .meetings import restless
 from .moved_events import settle, with_restarts
 from .prepared import compiled_for
 from .primitives import Primitive, locate
@@ -185,6 +186,14 @@ class Simulated:
             told = (
                 f"the force of contact '{name}' jumps where bodies meet and part, and what moving these instants does is not in the derivatives; use a law whose damping "
                 "grows with the depth (jd.contact.hunt_crossley)"
+            )
+            self.notes.append(told)
+            warnings.warn(f"gradient of '{self.system.model.name}': {told}", GradientWarning, stacklevel=5)
+        touching, n = self.run.native.touching, self.x.shape[1] - len(self.run.held)
+        for a, b in restless(touching, self.t, self.x[:, :n]) if touching is not None else ():
+            told = (
+                f"points at which '{a}' and '{b}' touch come and go at a depth, where their force jumps, and what moving these instants does is not in the "
+                "derivatives; let balls or capsules touch, or faces that lie within each other"
             )
             self.notes.append(told)
             warnings.warn(f"gradient of '{self.system.model.name}': {told}", GradientWarning, stacklevel=5)
