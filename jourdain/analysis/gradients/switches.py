@@ -24,8 +24,9 @@ from .runs import Differentiable
 JUMP = 1e-6
 #: Slopes on both sides of a surface that differ by more than this part bend; how far beside it they are taken, in parts of the way between two rows.
 BEND, BESIDE = 1e-2, 1e-4
-#: Slopes whose differences fall by such a part between two distances, as with x^p, 1 < p < 2, have infinite ones beside the surface.
-STEEP, STEEP_BESIDE = (0.27, 0.93), (0.08, 0.02)
+#: Slopes whose differences at these two distances are in such a proportion, as those of x^p with 0 < p < 2, have infinite ones beside the surface; those of a
+#: kink are the same at both.
+STEEP, KINK, STEEP_BESIDE = 0.27, 0.93, (0.08, 0.02)
 #: A bend that changes a rate within a step by less than this part of its largest value does not matter to slopes.
 SHARP = 1e-5
 #: How many crossings of a surface are looked at.
@@ -149,7 +150,7 @@ class Surfaces:
         far, near = (self._slopes(found, x) for x in STEEP_BESIDE)
         bent, steep = (c > BEND * (np.maximum(s, 1e-3 * s.max(axis=0)) + 1e-300) for s, c in ((size, change), far))
         nearer = near[1] / (far[1] + 1e-300)
-        steep &= (STEEP[0] < nearer) & (nearer < STEEP[1])
+        steep &= (nearer > STEEP) & (np.abs(nearer - 1.0) > 1.0 - KINK)
         return change, bent | steep, steep
 
     def _slopes(self, found: Crossings, beside: float) -> tuple[np.ndarray, np.ndarray]:
