@@ -1,7 +1,7 @@
 """Steps of a run that end where laws jump or bend.
 
-The run is done again with steps that end on such surfaces, or, where its kind cannot do that and its motion is walked along in joint coordinates anyway, that walk gets
-further instants, which it moves to the zeros of its own guards (:mod:`.moved_events`).
+The run is done again with steps that end on such surfaces, or, where laws only bend, its kind cannot do that and its motion is walked along in joint coordinates anyway, that
+walk gets further instants, which it moves to the zeros of its own guards (:mod:`.moved_events`).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Located:
         try:
             found = plan.keeping_steps(watch=[*zip(items, directions, strict=True)]).run(values)
         except (SimulationError, InputError) as error:
-            if isinstance(error, SimulationError) or walk.run.own or walk.run.renews:
+            if isinstance(error, SimulationError) or walk.run.own or walk.run.renews or not self.bends.issuperset(self.watched):
                 self._tell(surface_text(items[-1]), error)
                 return False
         run = walk.run
