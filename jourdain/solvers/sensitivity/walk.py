@@ -21,6 +21,8 @@ from .put_back import project, pull_projection, push_projection, spare, strike
 
 #: Where a value is read: within a step, or at its end.
 INSIDE, AT_END = 0, 1
+#: Part of a leg by which its first stage is looked at later at least: steps behind a jump may be as short as rounding.
+BEHIND = 1e-9
 
 
 class Leg(Record):
@@ -212,13 +214,22 @@ def _pull_value(leg: Leg, p: int, r: int, t: Any, x: Any, xbar: Any) -> Any:
 
 
 @jit
-def _nudge(leg: Leg, st: Stages, first: bool, h: float) -> None:
-    """Lets the first stage of the leg be differentiated a little behind its place."""
+def _nudge(leg: Leg, readings: Readings, st: Stages, first: bool, h: float) -> int:
+    """Lets the first stage of the leg be a little behind its place: rate, integrands and slopes there are those of the side on which the run goes on, while on the
+    surface itself rounding chooses, and a rate of the other side would be multiplied with the change of the step's length."""
+    n = leg.field.n
     if not first or leg.nudge == 0.0:
-        return
-    st.t[0] += leg.nudge * h
-    for i in range(leg.field.n):
-        st.x[i] += leg.nudge * h * st.k[i]
+        return 0
+    late = max(leg.nudge * h, BEHIND * (leg.t[leg.last] - leg.t[leg.first]))
+    st.t[0] += late
+    for i in range(n):
+        st.x[i] += late * st.k[i]
+    status = evaluate(leg.field, st.t, st.x[:n], st.k[:n])
+    if status == 0 and readings.count > 0:
+        status = read(leg.field, readings, st.t, st.x[:n], st.k[:n])
+        for j in range(readings.count):
+            st.y[j] = readings.y[j]
+    return status
 
 
 @jit
@@ -227,7 +238,8 @@ def inner_step(leg: Leg, k: int, t: float) -> int:
     guess(leg, leg.inner, k)
     status = take_step(leg.field, leg.none, leg.scheme, leg.inner, leg.t[k], t, leg.x[k])
     leg.one[0] = t
-    _nudge(leg, leg.inner, k == leg.first, t - leg.t[k])
+    if status == 0:
+        status = _nudge(leg, leg.none, leg.inner, k == leg.first, t - leg.t[k])
     if status == 0:
         for i in range(leg.field.n):
             leg.open[i] = leg.inner.end[i]
@@ -357,7 +369,9 @@ def walk_forwards(leg: Leg) -> int:
         if status != 0:
             return status
         integrals(leg.integrands, scheme, st, h, leg.total)
-        _nudge(leg, st, first, h)
+        status = _nudge(leg, leg.integrands, st, first, h)
+        if status != 0:
+            return status
         if rest > 0.0:
             status = _tail(leg, tb - rest)
         if leg.anew == 1:
@@ -428,7 +442,9 @@ def walk_back(leg: Leg) -> int:
         if status != 0:
             return status
         integrals(leg.integrands, scheme, st, h, leg.total)
-        _nudge(leg, st, first, h)
+        status = _nudge(leg, leg.integrands, st, first, h)
+        if status != 0:
+            return status
         if rest > 0.0:
             status = _tail(leg, tb - rest)
         strike(field, st.end, leg.x[k + 1], leg.rate, rest)
