@@ -216,19 +216,30 @@ def _pull_value(leg: Leg, p: int, r: int, t: Any, x: Any, xbar: Any) -> Any:
 @jit
 def _nudge(leg: Leg, readings: Readings, st: Stages, first: bool, h: float) -> int:
     """Lets the first stage of the leg be a little behind its place: rate, integrands and slopes there are those of the side on which the run goes on, while on the
-    surface itself rounding chooses, and a rate of the other side would be multiplied with the change of the step's length."""
+    surface itself rounding chooses, and a rate of the other side would be multiplied with the change of the step's length; values are led back from two places."""
     n = leg.field.n
     if not first or leg.nudge == 0.0:
         return 0
     late = max(leg.nudge * h, BEHIND * (leg.t[leg.last] - leg.t[leg.first]))
+    leg.late[0] = st.t[0] + 2.0 * late
+    for i in range(n):
+        leg.open[i] = st.x[i] + 2.0 * late * st.k[i]
     st.t[0] += late
     for i in range(n):
         st.x[i] += late * st.k[i]
-    status = evaluate(leg.field, st.t, st.x[:n], st.k[:n])
+    status = evaluate(leg.field, leg.late, leg.open, leg.rate)
+    if status == 0 and readings.count > 0:
+        status = read(leg.field, readings, leg.late, leg.open, leg.rate)
+        for j in range(readings.count):
+            st.y[j] = -readings.y[j]
+    if status == 0:
+        status = evaluate(leg.field, st.t, st.x[:n], st.k[:n])
     if status == 0 and readings.count > 0:
         status = read(leg.field, readings, st.t, st.x[:n], st.k[:n])
         for j in range(readings.count):
-            st.y[j] = readings.y[j]
+            st.y[j] += 2.0 * readings.y[j]
+    for i in range(n):
+        st.k[i] = 2.0 * st.k[i] - leg.rate[i]
     return status
 
 
