@@ -83,3 +83,21 @@ def test_guards_of_places_rates_and_accelerations_in_any_order(formulation: str,
         del expected["accelerated"], expected["again"]
     assert list(sol.events.names) == list(expected)
     assert [e.t for e in sol.events] == pytest.approx(list(expected.values()), abs=1e-5 if own else 1e-7)
+
+
+@pytest.mark.parametrize("jump", [None, 0.9, -0.8], ids=["passes", "slower", "back"])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_events_next_to_the_end_of_a_step_happen_once(formulation: str, jump: float | None) -> None:
+    """The rest of a step behind an event may be so short that a guard moves by rounding in it; that is no crossing."""
+    h, start = 4e-3, {"crank.angle": 0.5, "crank.angle_rate": 3.0}
+    options = {"step": h} if formulation == "directors" else {} if formulation == "semi-recursive" else {"method": "rk4", "step": h}
+    m = jd.library.slider_crank()
+    crank, there = m.joints["crank"], m.parameter("there", 2.0)
+    m.event("there", crank.position - there, jump=None if jump is None else {crank.velocity: jump * crank.velocity})
+    run = jd.Analysis(m.compile(formulation=formulation), "simulate", start, t=0.08, **options)
+    free = run.run()
+    for k in (4, 7, 10, 14):
+        i = int(abs(free.t - k * h).argmin())
+        for early in (1e-6, 8e-8, 2e-8):
+            found = run.run({"there": float(free["crank.angle"][i] - early * free["crank.angle_rate"][i])})
+            assert len(found.events) == 1, (k, early)

@@ -54,6 +54,10 @@ class Place:
         return np.asarray(self.now.mass @ self.xdd + self.now.force)
 
 
+#: Sums below this part of what their terms could give are zero: a double eigenvalue zero would be split by the root of it.
+ROUNDING = 256.0 * float(np.finfo(float).eps)
+
+
 class DirectorEngine:
     """The elements of a model asked at points of its tree; ``held`` inputs may be differentiated by and changed."""
 
@@ -109,7 +113,10 @@ class DirectorEngine:
                 dx, dv, da = self.motion.changes(point, basis.dq[kind], basis.dv[kind], basis.da[kind])
                 if kind == "z":
                     dx[self.motion.states] = np.eye(self.system.nz)
-                force[kind] = X.T @ (K @ dx + C @ dv + place.now.mass @ da)
+                terms = ((K, dx), (C, dv), (place.now.mass, da))
+                force[kind] = X.T @ sum(A @ d for A, d in terms)
+                size = np.abs(X).T @ sum(abs(A) @ np.abs(d) for A, d in terms)
+                force[kind][np.abs(force[kind]) < ROUNDING * size] = 0.0
             for j, name in enumerate(self.system.model.inputs):
                 if (block := f"input {name}") in self.offsets:
                     force["u"][:, j] += X.T @ K[:, self.offsets[block]].toarray().ravel()

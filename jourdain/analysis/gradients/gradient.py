@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 #: Names of methods.
 METHODS = ("auto", "forward", "adjoint", "differences")
+#: How near criteria of a verb in two formulations are to each other where derivatives of one are those of the other.
+SAME = 1e-5
+#: Verbs whose multipliers are those of each formulation's own rows: their criteria are read in joint coordinates.
+OF_OWN_ROWS = ("static_forces", "inverse_dynamics_along")
 #: Relative step of central differences.
 STEP = 1e-5
 
@@ -158,11 +162,42 @@ def _of_state(
 
     own, chosen = split(criteria, numbers_of(values))
     try:
-        return gradient_of_state(analysis, chosen, wrt, own)
+        found = gradient_of_state(_in_joint_coordinates(analysis), chosen, wrt, own)
+        return _told_of(analysis, criteria, found, values) if analysis.system.formulation != "recursive" else found
     except NotCarried as reason:
         if method != "auto":
             raise
         return replace(differences(analysis, criteria, wrt, values), notes=(f"by differences: {reason}",))
+
+
+def _in_joint_coordinates(analysis: Analysis) -> Analysis:
+    """The same verb of the system in joint coordinates, in which all formulations have their states; it is kept with the analysis."""
+    if analysis.system.formulation == "recursive":
+        return analysis
+    kept: Analysis | None = analysis._own.__dict__.get("joint")
+    if kept is None or kept.system is not analysis.system.reference:
+        kept = analysis._own.joint = type(analysis)(analysis.system.reference, analysis.verb, *analysis.args, **analysis.kwargs)
+    return kept
+
+
+def _read_in(analysis: Analysis) -> Analysis:
+    """The analysis on whose result criteria can be read."""
+    return _in_joint_coordinates(analysis) if analysis.verb in OF_OWN_ROWS else analysis
+
+
+def _told_of(analysis: Analysis, criteria: Mapping[str, Criterion], found: Gradient, values: Mapping[str, Any] | None) -> Gradient:
+    """A gradient in joint coordinates as that of another formulation, where that finds the same."""
+    from .runs import NotCarried
+
+    word = f"the {analysis.system.formulation} formulation"
+    for name, x in evaluate(analysis, criteria, values or {}).items():
+        if abs(x - found.values[name]) > SAME * max(abs(x), abs(found.values[name]), 1e-6):
+            raise NotCarried(
+                f"gradient of '{analysis.system.model.name}': '{name}' of {analysis.verb} is {x:.9g} in {word} and {found.values[name]:.9g} in joint coordinates, in "
+                "which it is carried; use method='differences'"
+            )
+    note = f"derivatives are those in joint coordinates, in which criteria are as in {word}"
+    return replace(found, analysis=analysis, notes=(*found.notes, note))
 
 
 def _of_simulation(
@@ -224,7 +259,7 @@ def variables_of(analysis: Analysis, wrt: Sequence[str], criteria: Mapping[str, 
 def evaluate(analysis: Analysis, criteria: Mapping[str, Criterion], values: Mapping[str, Any]) -> dict[str, float]:
     """The values of criteria on a run of the analysis."""
     own, chosen = split(criteria, numbers_of(values))
-    plan = analysis.keeping_steps()
+    plan = _read_in(analysis).keeping_steps()
     result = plan.run(own)
     found = _measured(plan, result, chosen, own)
     if not np.isfinite(list(found.values())).all():
@@ -305,7 +340,7 @@ def differences(
     begun = time.perf_counter()
     base = numbers_of(values)
     own, first = split(criteria, base)
-    plan = analysis.keeping_steps()
+    plan = _read_in(analysis).keeping_steps()
     result = plan.run(own)
     found = _measured(plan, result, first, own)
     present = {n: base.get(n, present_value(analysis, first, n)) for n in wrt}

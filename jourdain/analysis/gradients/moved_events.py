@@ -65,11 +65,11 @@ def _moves(walk: Simulated) -> np.ndarray:
             continue
         t, x = walk.t[piece.last : piece.last + 1], walk.x[piece.last]
         f = run.guard(piece.event, walk.symbols)
-        g = float(np.atleast_1d(f.value(t, x, run.u[: len(run.eq.u)]))[0])
+        g = float(np.atleast_1d(f.value(t, x, run.given(piece.event)))[0])
         if g == 0.0:
             continue
         run.rate(float(t[0]), x, rate)
-        bar = run.pulled(f, float(t[0]), x, np.ones(1))[0]
+        bar = run.pulled(f, float(t[0]), x, np.ones(1), piece.event)[0]
         speed = float(bar[0] + bar[1 : 1 + len(rate)] @ rate)
         found[i] = -g / speed if speed else np.inf
         width = float(walk.t[piece.last] - walk.t[piece.first])

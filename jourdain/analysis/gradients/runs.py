@@ -28,6 +28,7 @@ from ...systems.sensitivity import Derived, derived, field, give, widened
 from ...systems.tree.projected import NativeSystem
 from ...systems.tree.redundancy import redundant_rows
 from ...systems.tree.touch_slopes import TouchSlopes
+from .meetings import NUMBERS, Meeting
 
 if TYPE_CHECKING:
     from ...results.solution import Solution
@@ -50,6 +51,10 @@ class NotCarried(InputError):
     """Something in a run has no exact derivative here."""
 
 
+class GradientWarning(UserWarning):
+    """A derivative that should not be trusted without a look: grazing events, growth, switches."""
+
+
 class Differentiable:
     """A simulation of a tree by a Runge–Kutta method, in joint coordinates.
 
@@ -63,9 +68,11 @@ class Differentiable:
         self.u = inputs.initial.copy() if inputs.initial.size else np.zeros(1)
         self._events: dict[tuple[Any, ...], Derived] = {}
         #: Surfaces of switches that are located, by name.
-        self.watched: dict[str, Expr | PairOfShapes] = {}
+        self.watched: dict[str, Expr | PairOfShapes | Meeting] = {}
         #: Those of them where laws only bend: rates are the same on both sides, so that their instants need no derivatives.
         self.bends: set[str] = set()
+        #: Those of them beside which slopes are infinite: steps between them are differentiated as they move along with their instants.
+        self.steep: set[str] = set()
         self.start = start
         #: Inputs that sampled laws set are states behind the others, constant within a step; and behind them memories, renewed at its end.
         self.sampled = [system.model.inputs[n].symbol for n in inputs.controllers]
@@ -240,7 +247,7 @@ class Differentiable:
 
     def crosses(self, event: str) -> bool:
         """Whether an instant moves with the design, so that its derivatives are needed."""
-        return not self.timed(event) and event not in self.bends
+        return not self.timed(event) and (event not in self.bends or event in self.steep)
 
     def found_again(self, event: str | None) -> bool:
         """Whether the state behind an event is found from that before it where states are found anew."""
@@ -253,7 +260,22 @@ class Differentiable:
 
     def inputs_of(self, event: str) -> np.ndarray:
         """Inputs that guard and jump of an event read."""
-        return self.u
+        surface = self.watched.get(event)
+        return self._inputs_with(event, surface.numbers) if isinstance(surface, Meeting) else self.u
+
+    def given(self, event: str) -> np.ndarray:
+        """The same without room behind them."""
+        u = self.inputs_of(event)
+        return u[: len(self.eq.u)] if u is self.u else u
+
+    def _inputs_with(self, event: str, more: Sequence[float] | np.ndarray) -> np.ndarray:
+        """Inputs with numbers of an event behind them, in memory of its own."""
+        given = np.concatenate([self.u[: len(self.eq.u)], more])
+        kept: dict[str, np.ndarray] = self.__dict__.setdefault("_kept_inputs", {})
+        if event not in kept or kept[event].shape != given.shape:
+            kept[event] = given
+        kept[event][:] = given
+        return kept[event]
 
     def _sampled(self, event: str) -> list[Expr]:
         """The state after sampled laws have acted."""
@@ -400,10 +422,9 @@ class Differentiable:
 
     # -- events ---------------------------------------------------------------------------------------------------
 
-    def pulled(self, f: Derived, t: float, x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def pulled(self, f: Derived, t: float, x: np.ndarray, w: np.ndarray, event: str = "") -> tuple[np.ndarray, np.ndarray]:
         """Weights of (t, x) and of the constants."""
-        nu = len(self.eq.u)
-        bar, cbar = f.pull(np.array([t]), x, self.u[:nu], w)
+        bar, cbar = f.pull(np.array([t]), x, self.given(event), w)
         return np.atleast_1d(bar), np.atleast_1d(cbar)
 
     def wide_slopes(self, f: Derived, symbols: Sequence[Expr]) -> np.ndarray:
@@ -415,21 +436,27 @@ class Differentiable:
         return found
 
     def _of_event(self, word: str, event: str, symbols: Sequence[Expr]) -> Derived:
-        # other runs may watch other surfaces under its name; gaps of shapes only bend, and nobody asks for their derivatives
-        surface = cast("Expr | None", self.watched.get(event))
-        key = (word, event if surface is None else surface.id, *(s.id for s in symbols))
+        # other runs may watch other surfaces under its name; of gaps of shapes that only bend nobody asks for the derivatives
+        surface = cast("Expr | Meeting | None", self.watched.get(event))
+        meets = isinstance(surface, Meeting) and word == "guard"
+        of = surface.bodies if isinstance(surface, Meeting) else event if surface is None else surface.id
+        key = (word, of, *(s.id for s in symbols))
         if key not in self._events:
             outputs = self._of_word(word, event, surface)
             self.check(f"event '{event}'", outputs)
-            self._events[key] = self._derived(word, outputs, symbols)
+            arrays = {**self.arrays, "u": (*self.arrays["u"], *NUMBERS)} if meets else None
+            self._events[key] = self._derived(word, outputs, symbols, arrays=arrays)
         return self._events[key]
 
-    def _of_word(self, word: str, event: str, surface: Expr | None) -> list[Expr]:
+    def _of_word(self, word: str, event: str, surface: Expr | Meeting | None) -> list[Expr]:
         """A guard, the state after an event, or after sampled laws have acted at the start."""
         if word == "start":
             return self._sampled(event)
         if word == "jump":
             return self._after(event)
+        if isinstance(surface, Meeting):
+            assert self.touched is not None
+            return [surface.gap(self.touched.motion_expressions)]
         return self._symbolic("guard", event) if surface is None else [surface]
 
     def _symbolic(self, word: str, event: str) -> list[Expr]:
@@ -461,4 +488,4 @@ class Differentiable:
         return None if not self.renews and self._only_restarts(event) else self._of_event("jump", event, symbols)
 
 
-__all__ = ["IMPLICIT", "OTHERS", "OTHERS_BY", "TABLEAUS", "Differentiable", "NotCarried"]
+__all__ = ["IMPLICIT", "OTHERS", "OTHERS_BY", "TABLEAUS", "Differentiable", "GradientWarning", "NotCarried"]

@@ -22,14 +22,14 @@ from ...results.solution import Solution
 from ...solvers.sensitivity.implicit import NOT_FOUND
 from ...solvers.sensitivity.path import AT_REST, Path, backwards, forwards
 from ...solvers.sensitivity.touched import NO_ROOM, NO_SLOPE
-from ...systems.run import SimulationError
-from ...systems.touching import PairOfShapes
 from .blocks import Blocks, run_within
+from .located import Located
 from .measure import Motion
+from .meetings import restless
 from .moved_events import settle, with_restarts
 from .prepared import compiled_for
 from .primitives import Primitive, locate
-from .runs import NotCarried
+from .runs import GradientWarning, NotCarried
 from .switches import Switch, surface_text
 from .walks import Piece, apart, placed, side_by_side
 
@@ -47,10 +47,6 @@ GRAZING = 1e-6
 CLOSED = 1e-7
 #: Events nearer to each other than this part of the run happen at once: rounding decides which of them comes first.
 AT_ONCE = 1e-9
-
-
-class GradientWarning(UserWarning):
-    """A derivative that should not be trusted without a look: grazing events, growth, switches."""
 
 
 class Simulated:
@@ -81,15 +77,16 @@ class Simulated:
         #: What should be known of the derivatives.
         self.notes: list[str] = []
         self.switches: list[Switch] = []
+        self.located = Located(self)
         self.pieces: list[Piece] = []
-        self.run.watched, self.run.bends = {}, set()
+        self.run.watched, self.run.bends, self.run.steep = {}, set(), set()
         self.run.follow(self.solution)
         if self.blocks is not None:
             self._in_blocks(self.blocks)
             return
         self._rows_of(self.solution)
         if self.wrt:
-            self._locate_switches(plan, values, to_bends)
+            self.located.find(plan, values, to_bends)
             self._look_at_contacts()
             self.notes += self.run.told()
         self.motion = Motion(self.solution, self.code.expressions)
@@ -127,12 +124,13 @@ class Simulated:
         """States at the instants of the run, found anew: implicit stages to rounding, and those of other coordinates or methods by the steps of this one."""
         if self.run.scheme.implicit:
             self.walks.need("push")
-        before = self.x.copy()
+        rows = ~np.isin(self.t, [t for t, _ in self.located.instants]) if self.located.own else np.ones(len(self.t), bool)
+        before = self.x[rows]
         leg = self.walks.path.leg
         leg.anew = 1
         try:
             self.found()
-            found = self.x.copy()
+            found = self.x[rows]
             settle(self)
         finally:
             leg.anew = 0
@@ -182,60 +180,20 @@ class Simulated:
             if i + 1 < len(self.t):
                 self.x[i, sampled] = self.x[i + 1, sampled]
 
-    def _locate_switches(self, plan: Analysis, values: Mapping[str, float], to_bends: bool) -> None:
-        """Runs again with steps that end on surfaces where laws jump or bend, until there is none left inside a step."""
-        surfaces = self.code.surfaces
-        watched: list[int | PairOfShapes] = []
-        bends: set[int | PairOfShapes] = set()
-        for _ in range(4):
-            jumps, bent = surfaces.crossed(self.t, self.x)
-            pairs = self._met()
-            crossed: list[int | PairOfShapes] = [*jumps, *bent, *pairs] if to_bends else [*jumps]
-            new = [j for j in crossed if j not in watched]
-            if not new:
-                break
-            watched += new
-            bends |= {*bent, *pairs}
-            bends -= {*jumps}
-            items = [surfaces.items[j] if isinstance(j, int) else j for j in watched]
-            surface = surface_text(items[-1])
-            directions = [surfaces.directions.get(j, 0) if isinstance(j, int) else 0 for j in watched]
-            try:
-                found = plan.keeping_steps(watch=[*zip(items, directions, strict=True)]).run(values)
-            except (SimulationError, InputError) as error:
-                if bends.issuperset(watched):
-                    told = f"a law bends where {surface} is zero, and steps cannot end there ({error}): slopes of the step over it may be wrong by per cents"
-                    self.notes.append(told)
-                    warnings.warn(f"gradient of '{self.system.model.name}': {told}", GradientWarning, stacklevel=5)
-                    break
-                raise NotCarried(
-                    f"gradient of '{self.system.model.name}': a law jumps where {surface} is zero, and a run that ends its steps there does not "
-                    f"come to its end ({error}); smooth the law, or give the model an event that ends the switching"
-                ) from None
-            self.solution = found
-            self.run.follow(found)
-            self.run.watched = {f"switch {k}": e for k, e in enumerate(items)}
-            self.run.bends = {f"switch {k}" for k, j in enumerate(watched) if j in bends}
-            self._rows_of(found)
-
-    def _met(self) -> list[PairOfShapes]:
-        """Pairs of shapes that meet or part within steps."""
-        touching = self.run.native.touching
-        if touching is None:
-            return []
-        inside, n = np.diff(self.t) > 0, self.x.shape[1] - len(self.run.held)
-        found = touching.pairs_that_touch(self.t, np.ascontiguousarray(self.x[:, :n]))
-        ended = {float(t) for t, _ in self.solution.metadata.get("watched", ())}
-        at_end = np.array([float(t) in ended for t in self.t])
-        free = inside & ~at_end[1:] & ~at_end[:-1]
-        return [pair for pair, touches in found.items() if (np.diff(touches.astype(int)) != 0)[free].any()]
-
     def _look_at_contacts(self) -> None:
         """Tells of contacts whose forces jump where bodies meet: the instant of that has no part in the derivatives."""
         for name in self.run.touched.jumping() if self.run.touched is not None else ():
             told = (
                 f"the force of contact '{name}' jumps where bodies meet and part, and what moving these instants does is not in the derivatives; use a law whose damping "
                 "grows with the depth (jd.contact.hunt_crossley)"
+            )
+            self.notes.append(told)
+            warnings.warn(f"gradient of '{self.system.model.name}': {told}", GradientWarning, stacklevel=5)
+        touching, n = self.run.native.touching, self.x.shape[1] - len(self.run.held)
+        for a, b in restless(touching, self.t, self.x[:, :n]) if touching is not None else ():
+            told = (
+                f"points at which '{a}' and '{b}' touch come and go at a depth, where their force jumps, and what moving these instants does is not in the "
+                "derivatives; let balls or capsules touch, or faces that lie within each other"
             )
             self.notes.append(told)
             warnings.warn(f"gradient of '{self.system.model.name}': {told}", GradientWarning, stacklevel=5)
@@ -249,8 +207,8 @@ class Simulated:
             found.setdefault(t, []).append(name)
         for names in found.values():
             names.sort(key=lambda n: not known[n].jump)
-        for t, k in sorted(self.solution.metadata.get("watched", ()), key=lambda item: f"switch {item[1]}" in self.run.bends):
-            found.setdefault(t, []).append(f"switch {k}")
+        for t, k in sorted(self.located.instants, key=lambda item: f"switch {item[1]}" in self.run.bends):
+            found.setdefault(t, []).append(self.located.name(t, k))
         if self.run.inputs.controllers:
             for t in np.unique(self.t[:-1][np.diff(self.t) == 0]).tolist():
                 acting = self.run.acting(t)
@@ -286,6 +244,9 @@ class Simulated:
             if t < self.t[-1]:
                 raise self._apart(names, t)
         self.pieces.append(Piece(first, len(self.t) - 1, last))
+        for before, after in itertools.pairwise(self.pieces):
+            if {before.event, *before.others} & self.run.steep:
+                before.stretched = after.stretched = True
         self.span = float(self.t[0]), float(self.t[-1])
         self._place_points()
         self._look_at_jumps()

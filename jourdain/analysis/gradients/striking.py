@@ -232,16 +232,11 @@ class Striking(Differentiable):
         """Inputs with the impulses of an impact behind them."""
         found = self._instant(event)
         if found is None or not self._finds(found[0]):
-            return self.u
+            return super().inputs_of(event)
         instant = found[0]
         assert instant.impulse is not None
         rows = self.places.selected[instant.impulse.states, True]
-        given = np.concatenate([self.u[: len(self.eq.u)], [instant.known[g][r] for g, r in rows]])
-        kept: dict[str, np.ndarray] = self.__dict__.setdefault("_inputs_of", {})
-        if event not in kept or kept[event].shape != given.shape:
-            kept[event] = given
-        kept[event][:] = given
-        return kept[event]
+        return self._inputs_with(event, [instant.known[g][r] for g, r in rows])
 
     # -- start ----------------------------------------------------------------------------------------------------
 

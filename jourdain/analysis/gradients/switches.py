@@ -17,19 +17,23 @@ from ...symbolic.expr import KINDS, Expr, brief, neg, sub
 from ...symbolic.function import Argument, Result, SymbolicFunction
 from ...symbolic.graph import free_symbols, topological
 from ...systems.touching import PairOfShapes
+from .meetings import Meeting
 from .runs import Differentiable
 
 #: A rate that changes by more than this part of its largest value within a tiny time jumps.
 JUMP = 1e-6
 #: Slopes on both sides of a surface that differ by more than this part bend; how far beside it they are taken, in parts of the way between two rows.
 BEND, BESIDE = 1e-2, 1e-4
+#: Slopes whose differences at these two distances are in such a proportion, as those of x^p with 0 < p < 2, have infinite ones beside the surface; those of a
+#: kink are the same at both.
+STEEP, KINK, STEEP_BESIDE = 0.27, 0.93, (0.08, 0.02)
 #: A bend that changes a rate within a step by less than this part of its largest value does not matter to slopes.
 SHARP = 1e-5
 #: How many crossings of a surface are looked at.
 MOST = 20
 
 
-def surface_text(surface: Expr | PairOfShapes) -> str:
+def surface_text(surface: Expr | PairOfShapes | Meeting) -> str:
     """What is zero on a surface, for messages."""
     return brief(surface) if isinstance(surface, Expr) else "the gap of two shapes"
 
@@ -82,6 +86,8 @@ class Surfaces:
         self.run, self.laws = run, list(laws)
         bad = KINDS["acceleration"]
         self.items = [e for e in surfaces(self.laws) if not e.deps & bad]
+        #: Surfaces beside which slopes are infinite, as those of x^(3/2) that has an end there.
+        self.steep: set[int] = set()
         #: Where crossings count in one direction only.
         self.directions: dict[int, int] = {}
         if run.renews:
@@ -120,8 +126,9 @@ class Surfaces:
         before, after = (self._rates(*found.at(part)) for part in (found.low, found.high))
         size = np.maximum(np.maximum(np.abs(before), np.abs(after)), self._sizes(t, x))
         jumped = (np.abs(after - before) > JUMP * size).any(axis=1)
-        change, bent = self._bends(found)
-        sharp = (bent & (change > SHARP * size)).any(axis=1)
+        change, bent, steep = self._bends(found)
+        sharp = (bent & (steep | (change > SHARP * size))).any(axis=1)
+        self.steep |= set(found.which[(bent & steep).any(axis=1)].tolist())
         jumps, bends = (set(found.which[rows].tolist()) for rows in (jumped, sharp))
         return sorted(jumps), sorted(bends - jumps)
 
@@ -136,19 +143,26 @@ class Surfaces:
             first.setdefault(j, Switch(float(times[i]), brief(self.items[j])))
         return list(first.values())
 
-    def _bends(self, found: Crossings) -> tuple[np.ndarray, np.ndarray]:
-        """By how much slopes along the lines differ on both sides (change of a rate on a whole line), and where that is more than curvature."""
+    def _bends(self, found: Crossings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """By how much slopes along the lines differ on both sides (change of a rate on a whole line), where that is more than curvature, and where it
+        grows with the distance: their slopes have no slope."""
+        size, change = self._slopes(found, BESIDE)
+        far, near = (self._slopes(found, x) for x in STEEP_BESIDE)
+        bent, steep = (c > BEND * (np.maximum(s, 1e-3 * s.max(axis=0)) + 1e-300) for s, c in ((size, change), far))
+        nearer = near[1] / (far[1] + 1e-300)
+        steep &= (nearer > STEEP) & (np.abs(nearer - 1.0) > 1.0 - KINK)
+        return change, bent | steep, steep
+
+    def _slopes(self, found: Crossings, beside: float) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes along the lines, the larger of both sides, and by how much they differ."""
         low, high = found.low, found.high
-        width = np.minimum(BESIDE, 0.25 * np.maximum(np.minimum(low, 1.0 - high), 1e-9))
+        width = np.minimum(beside, 0.25 * np.maximum(np.minimum(low, 1.0 - high), 1e-9) * beside / STEEP_BESIDE[0])
         sides = [
             [self._rates(*found.at(part)) for part in (a, b)]
             for a, b in ((low - 2.0 * width, low - width), (high + width, high + 2.0 * width))
         ]
         before, after = ((b - a) / width[:, None] for a, b in sides)
-        size = np.maximum(np.abs(before), np.abs(after))
-        size = np.maximum(size, 1e-3 * size.max(axis=0)) + 1e-300
-        change = np.abs(after - before)
-        return change, change > BEND * size
+        return np.maximum(np.abs(before), np.abs(after)), np.abs(after - before)
 
     def _crossings(self, t: np.ndarray, x: np.ndarray) -> Crossings | None:
         """Surfaces that were crossed, each where it cuts the line from the last row before to the first behind it."""

@@ -34,6 +34,8 @@ class Piece:
     goes_on: bool = False
     #: What happens at the same instant besides.
     others: tuple[str, ...] = ()
+    #: Whether all its instants move with those at its ends.
+    stretched: bool = False
 
 
 @dataclass(eq=False)
@@ -61,7 +63,8 @@ def placed(t: np.ndarray, pieces: Sequence[Piece], times: Sequence[np.ndarray]) 
     piece = np.minimum(np.searchsorted(last, row, side="right"), len(pieces) - 1)
     first = np.array([p.first for p in pieces])
     step = np.clip(row - first[piece], 0, np.maximum(last[piece] - first[piece] - 1, 0))
-    kind = np.where(wanted == t[np.minimum(first[piece] + step + 1, len(t) - 1)], AT_END, INSIDE)
+    moving = np.array([p.stretched for p in pieces])[piece] & (first[piece] + step + 1 < last[piece])
+    kind = np.where((wanted == t[np.minimum(first[piece] + step + 1, len(t) - 1)]) & ~moving, AT_END, INSIDE)
     order = np.lexsort((number, item, wanted, kind, step, piece))
     starts = np.searchsorted(piece[order], np.arange(len(pieces) + 1))
     step, kind = (np.ascontiguousarray(x[order], dtype=np.int64) for x in (step, kind))
@@ -83,13 +86,13 @@ class Walks:
     def _new_path(self, leg: Leg) -> Path:
         n = self.field.n
         tip = new_leg(self.field, self.run.scheme, *self.readings)
-        count, integrals = max(1, leg.values.count), max(1, leg.integrands.count)
+        integrals = max(1, leg.integrands.count)
         for name, shape in (
-            ("dta", (1,)), ("dx", (1, n)), ("total", (integrals,)), ("dtotal", (1, integrals)), ("point_y", (1, count)), ("point_dy", (1, count)),
+            ("dta", (1,)), ("dx", (1, n)), ("total", (integrals,)), ("dtotal", (1, integrals)),
             ("dc", (1, max(1, self.field.nc))), ("dr", (1, max(1, leg.integrands.nc))), ("dv", (1, max(1, leg.values.nc))),
         ):  # fmt: skip
             setattr(tip, name, np.zeros(shape))
-        tip.dtb, tip.point_step, tip.point_kind, tip.point_t = np.ones(1), np.zeros(1, np.int64), np.full(1, AT_END), np.zeros(1)
+        tip.dtb = np.ones(1)
         return Path(leg=leg, tip=tip, one=np.ones(1), change=np.zeros(1 + n), after=np.zeros(n))
 
     def need(self, word: str) -> None:
@@ -118,6 +121,7 @@ class Walks:
         n = len(pieces)
         self.first, self.last = np.array([p.first for p in pieces]), np.array([p.last for p in pieces])
         self.margin, self.nudge, self.renews = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
+        self.stretched = np.array([p.stretched for p in pieces], np.int64)
         self.mode = np.array([self.run.mode_at(float(t[p.first])) for p in pieces], np.int64)
         self.guard, self.jump, self.timed = (np.zeros(n, np.int64) for _ in range(3))
         self.impulses = np.zeros((n, max(1, self.field.nv)))
@@ -139,9 +143,10 @@ class Walks:
         if alone is not None:
             first, last = first - first[alone], last - first[alone]
         path.first, path.last, path.points = first, last, points.first
-        path.margin, path.nudge, path.renews, path.mode = self.margin, self.nudge, self.renews, self.mode
+        path.margin, path.nudge, path.renews, path.mode, path.stretched = self.margin, self.nudge, self.renews, self.mode, self.stretched
         path.begin, path.end = (0, len(self.pieces)) if alone is None else (alone, alone + 1)
-        leg.point_step, leg.point_kind, leg.point_t = points.step, points.kind, points.t
+        for of in (leg, tip):
+            of.point_step, of.point_kind, of.point_t = points.step, points.kind, points.t
 
     def begin(self, path: Path) -> None:
         """Values from zero on."""
@@ -149,7 +154,8 @@ class Walks:
         if leg.anew and self.timed.any():
             self._place_events()
         self._zeros(leg, "total", max(1, leg.integrands.count))
-        self._zeros(leg, "point_y", len(self.points.t), max(1, leg.values.count))
+        for of, name in ((leg, "point_y"), (path.tip, "point_y"), (path.tip, "point_dy")):
+            self._zeros(of, name, len(self.points.t), max(1, leg.values.count))
         self._zeros(path, "dtimes", len(self.pieces), 1)
         path.guard, path.jump, path.timed, path.impulses = self.guard, self.jump, self.timed, self.impulses
         leg.groups = leg.criteria = 0

@@ -36,7 +36,7 @@ class Path(Record):
     """The pieces of a run from ``begin`` to ``end``; ``guard`` and ``jump`` are addresses of transitions at their ends, 0 where there is none."""
 
     leg: Leg
-    #: The last step of a piece, whose end alone moves.
+    #: The last step of a piece, whose end alone moves, or a whole piece that is stretched by its end.
     tip: Leg
     begin: int
     end: int
@@ -47,6 +47,7 @@ class Path(Record):
     margin: Floats
     nudge: Floats
     renews: Integers
+    stretched: Integers
     mode: Integers
     guard: Integers
     jump: Integers
@@ -77,6 +78,7 @@ def _enter(path: Path, i: int) -> None:
     leg = path.leg
     leg.first, leg.last, leg.point_first, leg.point_last = path.first[i], path.last[i], path.points[i], path.points[i + 1]
     leg.margin, leg.renews, leg.nudge = path.margin[i], path.renews[i], path.nudge[i]
+    leg.origin, leg.stretched = path.first[i], path.stretched[i]
     leg.field.mode[0] = path.mode[i]
 
 
@@ -91,10 +93,14 @@ def _slopes(path: Path) -> int:
     """How state, integrals and values at the end of the leg change with its last instant, in the tip."""
     leg, tip = path.leg, path.tip
     tip.first, tip.last, tip.margin, tip.renews, tip.groups = leg.last - 1, leg.last, leg.margin, leg.renews, 1
-    tip.point_first, tip.point_last = 0, 0
-    tip.nudge = leg.nudge if leg.last - leg.first == 1 else 0.0
-    if leg.point_last > leg.point_first and _at_end(leg, leg.point_last - 1):
-        tip.point_last = 1
+    tip.origin, tip.stretched = leg.first, leg.stretched
+    tip.point_first, tip.point_last = leg.point_last, leg.point_last
+    if leg.stretched == 1:
+        tip.first, tip.point_first = leg.first, leg.point_first
+    else:
+        while tip.point_first > leg.point_first and _at_end(leg, tip.point_first - 1):
+            tip.point_first -= 1
+    tip.nudge = leg.nudge if tip.first == leg.first else 0.0
     for i in range(tip.field.n):
         tip.dx[0][i] = 0.0
     for j in range(tip.integrands.count):
@@ -144,11 +150,9 @@ def _push_event(path: Path, i: int) -> int:
             dx[q * lanes + k] += dt * tip.dx[0][q]
         for j in range(leg.integrands.count):
             total[j * lanes + k] += dt * tip.dtotal[0][j]
-        p = leg.point_last - 1
-        while p >= leg.point_first and _at_end(leg, p):
+        for p in range(tip.point_first, tip.point_last):
             for j in range(count):
-                leg.point_dy[p][(group * count + j) * lanes + k] += dt * tip.point_dy[0][j]
-            p -= 1
+                leg.point_dy[p][(group * count + j) * lanes + k] += dt * tip.point_dy[p][j]
     return 0
 
 
@@ -278,11 +282,9 @@ def _pull_event(path: Path, i: int) -> int:
             direct += xbar[q] * tip.dx[0][q]
         for j in range(leg.integrands.count):
             direct += leg.weights[r][j] * tip.dtotal[0][j]
-        p = leg.point_last - 1
-        while p >= leg.point_first and _at_end(leg, p):
+        for p in range(tip.point_first, tip.point_last):
             for j in range(count):
-                direct += leg.point_weights[p][r * count + j] * tip.point_dy[0][j]
-            p -= 1
+                direct += leg.point_weights[p][r * count + j] * tip.point_dy[p][j]
         rho = direct / speed
         for q in range(leg.field.n):
             xbar[q] -= rho * g.bar[1 + q]

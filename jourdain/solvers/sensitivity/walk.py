@@ -21,10 +21,15 @@ from .put_back import project, pull_projection, push_projection, spare, strike
 
 #: Where a value is read: within a step, or at its end.
 INSIDE, AT_END = 0, 1
+#: Part of a leg by which its first stage is looked at later at least: steps behind a jump may be as short as rounding.
+BEHIND = 1e-9
 
 
 class Leg(Record):
     """Steps from t[first] to t[last] with the states x at them; values at instants (sorted by their steps); what is carried along or back.
+
+    Only the first and the last instant move, or, if the leg is ``stretched``, all between them in proportion: where slopes of a law are infinite at an
+    end, errors of steps that keep their places change far more than the errors themselves, and not those of steps that move with it.
 
     ``dx`` and ``xbar`` hold a row for each group of directions or each criterion, at the end of the leg or at its beginning; ``dta`` changes and
     ``tabar`` weights of the first instant, ``dtb`` changes of the last; ``dp`` and ``rows`` parts of constants of rate, integrands and values.
@@ -32,6 +37,7 @@ class Leg(Record):
 
     first: int
     last: int
+    stretched: int
     field: Field
     integrands: Readings
     values: Readings
@@ -48,7 +54,8 @@ class Leg(Record):
     nudge: float
     #: Whether memories are renewed at the end of the last step, too; where an event is, that belongs to what the event does.
     renews: int
-    # values at instants, those from ``point_first`` to ``point_last``; their steps count from that with which the leg begins
+    # values at instants, those from ``point_first`` to ``point_last``; their steps count from ``origin``
+    origin: int
     point_first: int
     point_last: int
     point_step: Integers
@@ -207,13 +214,33 @@ def _pull_value(leg: Leg, p: int, r: int, t: Any, x: Any, xbar: Any) -> Any:
 
 
 @jit
-def _nudge(leg: Leg, st: Stages, first: bool, h: float) -> None:
-    """Lets the first stage of the leg be differentiated a little behind its place."""
+def _nudge(leg: Leg, readings: Readings, st: Stages, first: bool, h: float) -> int:
+    """Lets the first stage of the leg be a little behind its place: rate, integrands and slopes there are those of the side on which the run goes on, while on the
+    surface itself rounding chooses, and a rate of the other side would be multiplied with the change of the step's length; values are led back from two places."""
+    n = leg.field.n
     if not first or leg.nudge == 0.0:
-        return
-    st.t[0] += leg.nudge * h
-    for i in range(leg.field.n):
-        st.x[i] += leg.nudge * h * st.k[i]
+        return 0
+    late = max(leg.nudge * h, BEHIND * (leg.t[leg.last] - leg.t[leg.first]))
+    leg.late[0] = st.t[0] + 2.0 * late
+    for i in range(n):
+        leg.open[i] = st.x[i] + 2.0 * late * st.k[i]
+    st.t[0] += late
+    for i in range(n):
+        st.x[i] += late * st.k[i]
+    status = evaluate(leg.field, leg.late, leg.open, leg.rate)
+    if status == 0 and readings.count > 0:
+        status = read(leg.field, readings, leg.late, leg.open, leg.rate)
+        for j in range(readings.count):
+            st.y[j] = -readings.y[j]
+    if status == 0:
+        status = evaluate(leg.field, st.t, st.x[:n], st.k[:n])
+    if status == 0 and readings.count > 0:
+        status = read(leg.field, readings, st.t, st.x[:n], st.k[:n])
+        for j in range(readings.count):
+            st.y[j] += 2.0 * readings.y[j]
+    for i in range(n):
+        st.k[i] = 2.0 * st.k[i] - leg.rate[i]
+    return status
 
 
 @jit
@@ -222,7 +249,8 @@ def inner_step(leg: Leg, k: int, t: float) -> int:
     guess(leg, leg.inner, k)
     status = take_step(leg.field, leg.none, leg.scheme, leg.inner, leg.t[k], t, leg.x[k])
     leg.one[0] = t
-    _nudge(leg, leg.inner, k == leg.first, t - leg.t[k])
+    if status == 0:
+        status = _nudge(leg, leg.none, leg.inner, k == leg.first, t - leg.t[k])
     if status == 0:
         for i in range(leg.field.n):
             leg.open[i] = leg.inner.end[i]
@@ -284,12 +312,33 @@ def _write(leg: Leg, k: int, rest: float) -> int:
 
 
 @hot
-def _ends(leg: Leg, d: int, first: bool, last: bool) -> None:
-    """How both ends of a step change in the directions of group d: only those of the leg move."""
+def _early(leg: Leg, k: int) -> float:
+    """How far instant k moves with the first of the leg."""
+    if k == leg.first:
+        return 1.0
+    if leg.stretched == 0 or k == leg.last:
+        return 0.0
+    return (leg.t[leg.last] - leg.t[k]) / (leg.t[leg.last] - leg.t[leg.first])  # type: ignore[no-any-return]
+
+
+@hot
+def _late(leg: Leg, k: int) -> float:
+    """How far instant k moves with the last of the leg."""
+    if k == leg.last:
+        return 1.0
+    if leg.stretched == 0 or k == leg.first:
+        return 0.0
+    return (leg.t[k] - leg.t[leg.first]) / (leg.t[leg.last] - leg.t[leg.first])  # type: ignore[no-any-return]
+
+
+@hot
+def _ends(leg: Leg, d: int, step: int) -> None:
+    """How both ends of a step change in the directions of group d."""
     lanes = leg.field.lanes
     for k in range(lanes):
-        leg.begins[k] = leg.dta[d * lanes + k] if first else 0.0
-        leg.finishes[k] = leg.dtb[d * lanes + k] if last else 0.0
+        a, b = leg.dta[d * lanes + k], leg.dtb[d * lanes + k]
+        leg.begins[k] = _early(leg, step) * a + _late(leg, step) * b
+        leg.finishes[k] = _early(leg, step + 1) * a + _late(leg, step + 1) * b
 
 
 @jit
@@ -299,9 +348,9 @@ def walk_forwards(leg: Leg) -> int:
     p = leg.point_first
     points = leg.point_last
     for k in range(leg.first, leg.last):
-        ta, tb, place = leg.t[k], leg.t[k + 1], k - leg.first
+        ta, tb, place = leg.t[k], leg.t[k + 1], k - leg.origin
         h = tb - ta
-        first, last = place == 0, k == leg.last - 1
+        first, last = k == leg.first, k == leg.last - 1
         while p < points and leg.point_step[p] == place and leg.point_kind[p] == INSIDE:
             tp = leg.point_t[p]
             status = inner_step(leg, k, tp)
@@ -311,7 +360,7 @@ def walk_forwards(leg: Leg) -> int:
                 if status == 0:
                     for i in range(n * lanes):
                         leg.back[i] = leg.dx[d][i]
-                    _ends(leg, d, first, False)
+                    _ends(leg, d, k)
                     status = push_step(
                         field, leg.none, scheme, leg.inner, tp - ta, leg.begins, leg.still, leg.back, leg.dc[d], leg.dr[d], leg.total
                     )
@@ -331,7 +380,9 @@ def walk_forwards(leg: Leg) -> int:
         if status != 0:
             return status
         integrals(leg.integrands, scheme, st, h, leg.total)
-        _nudge(leg, st, first, h)
+        status = _nudge(leg, leg.integrands, st, first, h)
+        if status != 0:
+            return status
         if rest > 0.0:
             status = _tail(leg, tb - rest)
         if leg.anew == 1:
@@ -348,7 +399,7 @@ def walk_forwards(leg: Leg) -> int:
                 if status != 0:
                     return status
         for d in range(leg.groups):
-            _ends(leg, d, first, last)
+            _ends(leg, d, k)
             status = push_step(
                 field, leg.integrands, scheme, st, h, leg.begins, leg.finishes, leg.dx[d], leg.dc[d], leg.dr[d], leg.dtotal[d]
             )
@@ -367,7 +418,7 @@ def walk_forwards(leg: Leg) -> int:
         while p < points and leg.point_step[p] == place:
             status = value_at(leg, p, leg.t[k + 1 :], leg.x[k + 1])
             for d in range(leg.groups):
-                _ends(leg, d, first, last)
+                _ends(leg, d, k)
                 if status == 0:
                     status = _push_value(leg, p, d, leg.t[k + 1 :], leg.x[k + 1], leg.finishes, leg.dx[d])
             if status != 0:
@@ -383,9 +434,10 @@ def walk_back(leg: Leg) -> int:
     p = leg.point_last - 1
     begin = leg.point_first
     for k in range(leg.last - 1, leg.first - 1, -1):
-        ta, tb, place = leg.t[k], leg.t[k + 1], k - leg.first
+        ta, tb, place = leg.t[k], leg.t[k + 1], k - leg.origin
         h = tb - ta
-        first, last = place == 0, k == leg.last - 1
+        first, last = k == leg.first, k == leg.last - 1
+        early_part, late_part = _early(leg, k), _early(leg, k + 1)
         while p >= begin and leg.point_step[p] == place and leg.point_kind[p] == AT_END:
             status = value_at(leg, p, leg.t[k + 1 :], leg.x[k + 1])
             for r in range(leg.criteria):
@@ -401,7 +453,9 @@ def walk_back(leg: Leg) -> int:
         if status != 0:
             return status
         integrals(leg.integrands, scheme, st, h, leg.total)
-        _nudge(leg, st, first, h)
+        status = _nudge(leg, leg.integrands, st, first, h)
+        if status != 0:
+            return status
         if rest > 0.0:
             status = _tail(leg, tb - rest)
         strike(field, st.end, leg.x[k + 1], leg.rate, rest)
@@ -409,19 +463,19 @@ def walk_back(leg: Leg) -> int:
         if renews:
             _before(field, leg.x[k + 1], leg.x[k])
         for r in range(leg.criteria):
+            renewed, closed = 0.0, 0.0
             if status == 0 and renews:
-                status, _ = _pull_renewal(field, leg.t[k + 1 :], leg.xbar[r], leg.cbar[r])
+                status, renewed = _pull_renewal(field, leg.t[k + 1 :], leg.xbar[r], leg.cbar[r])
             if status == 0:
-                status, _ = pull_projection(field, leg.t[k + 1 :], leg.x[k + 1], leg.xbar[r], leg.cbar[r])
+                status, closed = pull_projection(field, leg.t[k + 1 :], leg.x[k + 1], leg.xbar[r], leg.cbar[r])
             if status == 0 and rest > 0.0:
                 status = _pull_tail(leg, r)
             if status != 0:
                 return status
-            status, early, _ = pull_step(field, leg.integrands, scheme, st, h, leg.weights[r], leg.xbar[r], leg.cbar[r], leg.rbar[r])
+            status, early, late = pull_step(field, leg.integrands, scheme, st, h, leg.weights[r], leg.xbar[r], leg.cbar[r], leg.rbar[r])
             if status != 0:
                 return status
-            if first:
-                leg.tabar[r] += early
+            leg.tabar[r] += early_part * early + late_part * (late + closed + renewed)
         spare(field)
         while p >= begin and leg.point_step[p] == place:
             tp = leg.point_t[p]
@@ -441,8 +495,7 @@ def walk_back(leg: Leg) -> int:
                     status, early, _ = pull_step(
                         field, leg.none, scheme, leg.inner, tp - ta, leg.weights[r], leg.back, leg.cbar[r], leg.rbar[r]
                     )
-                    if first:
-                        leg.tabar[r] += early
+                    leg.tabar[r] += early_part * early
                 for i in range(n):
                     leg.xbar[r][i] += leg.back[i]
             if status != 0:
@@ -459,7 +512,7 @@ def new_leg(field: Field, scheme: Scheme, integrands: Readings, values: Readings
     n, lanes = field.n, field.lanes
     wide = {"drate": n, "back": n, "part": max(1, integrands.count), "begins": 1, "finishes": 1, "still": 1}
     return Leg(
-        field=field, scheme=scheme, integrands=integrands, values=values, none=none, anew=0, keeps=0, nudge=0.0, stages=stages_of(scheme, n, integrands.count, field.nc, lanes),
+        field=field, scheme=scheme, integrands=integrands, values=values, none=none, anew=0, keeps=0, nudge=0.0, stretched=0, origin=0, stages=stages_of(scheme, n, integrands.count, field.nc, lanes),
         inner=stages_of(scheme, n, 0, field.nc, lanes), one=np.zeros(1), late=np.zeros(1), open=np.zeros(n), rate=np.zeros(n), ratebar=np.zeros(n),
         **{name: aligned(size * lanes) for name, size in wide.items()},
     )  # fmt: skip

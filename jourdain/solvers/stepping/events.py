@@ -20,6 +20,8 @@ from .march import attempt
 
 #: Part of the coordinates' size; an event that is nearer to the end of a step is taken there.
 NEAR = 1e-8
+#: By how much more than a step a sixteenth as long a step must take a guard from its zero.
+GROWS = 4.0
 #: Value of a guard that has crossed zero together with another one, whose event comes first: still on its old side, to fire at once.
 PENDING = 1e-300
 
@@ -93,25 +95,36 @@ def _crossed(frame: Frame, lo: float, hi: float) -> Any:
     return found, where
 
 
+@hot
+def _leaves(frame: Frame, e: int) -> bool:
+    """Whether a guard has left its zero by more than rounding: in steps each sixteen times as long as the last it goes ever farther, twice in turn."""
+    guards = frame.guards
+    way, last = guards.after[e] - guards.low[e], guards.high[e]
+    guards.high[e] = way
+    guards.grown[e] = guards.grown[e] + 1.0 if way * last > 0.0 and abs(way) > GROWS * abs(last) else 0.0
+    return guards.grown[e] >= 2.0 and abs(guards.after[e]) > 4.0 * abs(guards.low[e])  # type: ignore[no-any-return]
+
+
 @jit
 def _leave_zero(frame: Frame, clock: Clock, count: Count) -> Any:
     """Sides of guards that start at zero (their event has just been): where they go first within the step; status and when that is known."""
-    start, low, final, side = frame.guards.before, frame.guards.low, frame.guards.after, frame.guards.side
+    guards = frame.guards
+    start, low, final, side = guards.before, guards.low, guards.after, guards.side
     h, open_, since = clock.h, 0, 0.0
     for e in range(len(frame.events)):
         side[e] = 1.0 if start[e] > 0.0 else -1.0 if start[e] < 0.0 else 0.0
-        low[e] = start[e]
+        low[e], guards.high[e], guards.grown[e] = start[e], 0.0, 0.0
         open_ += 1 if start[e] == 0.0 else 0
     if open_ == 0:
         return ap.OK, since
     _guards(frame, False, low)
     tiny = _tiny(frame, clock)
-    for k in range(36, 0, -4):
+    for k in range(36, -4, -4):
         if _step_to(frame, clock, count, h * 0.5**k) != ap.OK:  # too short for the present pivots: a longer one tells as much
             continue
         for e in range(len(frame.events)):
             told = clock.h >= tiny or frame.events[e].of_rates == 0  # rates of a shorter step are rounding
-            if told and side[e] == 0.0 and start[e] == 0.0 and abs(final[e]) > 4.0 * abs(low[e]):
+            if told and side[e] == 0.0 and start[e] == 0.0 and _leaves(frame, e):
                 side[e], since = 1.0 if final[e] > 0.0 else -1.0, clock.h
                 open_ -= 1
         if open_ == 0:

@@ -137,13 +137,15 @@ class History(Rows):
 
 
 class Guards(Rows):
-    """Values of guards: at the start and the end of the step, at the ends of the bracket, and the side on which they start."""
+    """Values of guards: at the start and the end of the step, at the ends of the bracket, the side on which they start, and how often in turn a longer
+    step has taken them farther from there."""
 
     before: Floats
     after: Floats
     low: Floats
     high: Floats
     side: Floats
+    grown: Floats
 
 
 class Clock(Record):

@@ -96,6 +96,17 @@ class TouchSlopes:
                 found.append(name)
         return found
 
+    def steep(self) -> bool:
+        """Whether a force begins like depth^p with 1 < p < 2, whose slope has an infinite one where bodies meet (Hertz)."""
+        for law in self.laws.values():
+            read, forces = np.zeros(READ), []
+            read[CURVATURE] = 1.0
+            for read[DEPTH] in (1e-12, 1e-9):
+                forces.append(float(np.asarray(law.value(read))[NORMAL]))
+            if forces[0] > 0.0 and 1.05 < np.log10(forces[1] / forces[0]) / 3.0 < 1.95:
+                return True
+        return False
+
     def around(self, word: str) -> bool:
         """Whether contacts stand around the push or the pull of the rate."""
         return bool(getattr(self.field, word).function == (by.push if word == "push" else by.pull).address)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -230,3 +231,39 @@ def test_motions_and_forces_of_loops() -> None:
     agree(hold, {"t": cr.value("crank.actuator"), "l": cr.value("'loop.1.multiplier'")}, ["crank", "coupler", "k", "crank.angle"], 1e-6)
     many = jd.Analysis(s, "static_forces", {"crank.angle": 0.5}).gradient({"t": cr.value("crank.actuator")}, ["k"])
     assert many.method == "differences" and "least norm" in many.notes[0]
+
+
+def _weighted() -> jd.Model:
+    m = library.slider_crank(gravity=9.81)
+    m.joint_spring(m.joints["crank"], m.parameter("k", 5.0), damping=m.parameter("d", 0.1))
+    m.force(m.joints["crank"], m.input("F"))
+    return m
+
+
+@cache
+def _of_verbs(formulation: str) -> dict[str, Any]:
+    """Gradients of all verbs without time, of one mechanism."""
+    s, piston, crank = _weighted().compile(formulation=formulation), "piston.displacement", {"crank.angle": 0.4}
+    plans: dict[str, tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]] = {
+        "equilibrium": (({"crank.angle": 0.3},), {}, {"a": cr.value("crank.angle"), "p": cr.value(piston)}),
+        "modal": (({"crank.angle": 0.0},), {}, {"f": cr.frequency(0), "z": cr.damping_ratio(0)}),
+        "linearise": ((crank,), {"inputs": ["F"], "outputs": [piston]}, {"a": cr.entry("A", 1, 0), "b": cr.entry("B", 1, 0)}),
+        "frequency_response": (("F", piston, [1.0, 5.0]), {"state": crank}, {"h": cr.response(5.0, "abs")}),
+        "assemble": ((crank,), {}, {"p": cr.value(piston), "r": cr.value("rod.angle")}),
+        "static_forces": ((crank,), {"actuators": ["crank"]}, {"t": cr.value("crank.actuator")}),
+    }
+    return {
+        verb: jd.Analysis(s, verb, *args, **options).gradient(criteria, ["k", "rod_mass", "crank_length"])
+        for verb, (args, options, criteria) in plans.items()
+    }
+
+
+@pytest.mark.parametrize("formulation", ["semi-recursive", "cartesian", "natural", "directors"])
+def test_verbs_without_time_in_every_formulation(formulation: str) -> None:
+    """Exact in all of them (they had been differences, and static forces in directors an error about shapes)."""
+    for verb, g in _of_verbs(formulation).items():
+        own = _of_verbs("recursive")[verb]
+        assert g.method == own.method == "implicit", (verb, g.notes)
+        assert list(g.values.values()) == pytest.approx(list(own.values.values()), rel=1e-6)
+        np.testing.assert_allclose(g.matrix, own.matrix, rtol=1e-7, atol=1e-9 * np.abs(own.matrix).max(), err_msg=verb)
+        assert any(f"in the {formulation} formulation" in note for note in g.notes)

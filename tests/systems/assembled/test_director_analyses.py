@@ -145,6 +145,15 @@ def test_exchanged_variables_and_steady_motions_are_those_of_the_tree():
     assert relative(system.modal(one).eigenvalues, directors.modal(two).eigenvalues) < 1e-8
 
 
+def test_rigid_motions_of_a_governor_are_counted_at_every_speed():
+    """What rounding leaves in the row of the free shaft, 1e-14, would split its double zero to ±1e-7."""
+    system, directors = both(library.flyball_governor())
+    for speed in (7.3, 11.0, 31.0):
+        start = system.assemble({"left.angle": 0.5, "right.angle": 0.5}, velocities={"shaft.angle_rate": speed})
+        one, two = (s.modal(s.equilibrium(start, kind="dynamic", steady=["shaft.angle_rate"])) for s in (system, directors))
+        assert np.sort(np.abs(two.eigenvalues)) == pytest.approx(np.sort(np.abs(one.eigenvalues)), rel=1e-8, abs=1e-12)
+
+
 def test_other_formulations_answer_through_the_reference():
     cartesian = sprung().compile(formulation="cartesian")
     found = cartesian.equilibrium()

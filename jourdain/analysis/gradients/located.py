@@ -1,0 +1,179 @@
+"""Steps of a run that end where laws jump or bend.
+
+The run is done again with steps that end on such surfaces, or, where laws only bend, its kind cannot do that and its motion is walked along in joint coordinates anyway, that
+walk gets further instants, which it moves to the zeros of its own guards (:mod:`.moved_events`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import InputError
+from ...systems.run import SimulationError
+from ...systems.touching import PairOfShapes
+from .meetings import meeting_at
+from .runs import GradientWarning, NotCarried
+from .switches import surface_text
+
+if TYPE_CHECKING:
+    from ..design.planned import Analysis
+    from .simulated import Simulated
+
+#: A surface by its number, or a pair of shapes by itself.
+Surface = int | PairOfShapes
+
+
+class Located:
+    """What has been found on the way: instants with the number of what is zero there, and names of those at which shapes meet."""
+
+    def __init__(self, walk: Simulated) -> None:
+        self.walk = walk
+        self.watched: list[Surface] = []
+        self.bends: set[Surface] = set()
+        self.instants: list[tuple[float, int]] = []
+        #: Whether the walk has instants that the run has not.
+        self.own = False
+        self._meetings: dict[tuple[float, int], str] = {}
+
+    def name(self, t: float, k: int) -> str:
+        """What happens at an instant."""
+        return self._meetings.get((t, k), f"switch {k}")
+
+    def find(self, plan: Analysis, values: Mapping[str, float], to_bends: bool) -> None:
+        """Lets steps end on surfaces where laws jump or, with ``to_bends``, bend, until there is none left inside a step."""
+        walk, surfaces = self.walk, self.walk.code.surfaces
+        for _ in range(4):
+            jumps, bent = surfaces.crossed(walk.t, walk.x)
+            pairs = self._met()
+            crossed: list[Surface] = [*jumps, *bent, *pairs] if to_bends else [*jumps]
+            new = [j for j in crossed if j not in self.watched]
+            if not new:
+                break
+            self.watched += new
+            self.bends |= {*bent, *pairs}
+            self.bends -= {*jumps}
+            if not self._run_again(plan, values):
+                break
+        if walk.run.touched is not None and (walk.run.touched.steep() or self.own):
+            self._name_meetings()
+
+    def _run_again(self, plan: Analysis, values: Mapping[str, float]) -> bool:
+        """Takes the steps of a run that end on all surfaces; whether there is one, or the instants are put into the walk instead."""
+        walk, surfaces = self.walk, self.walk.code.surfaces
+        items = [surfaces.items[j] if isinstance(j, int) else j for j in self.watched]
+        directions = [surfaces.directions.get(j, 0) if isinstance(j, int) else 0 for j in self.watched]
+        found = None
+        try:
+            found = plan.keeping_steps(watch=[*zip(items, directions, strict=True)]).run(values)
+        except (SimulationError, InputError) as error:
+            if isinstance(error, SimulationError) or walk.run.own or walk.run.renews or not self.bends.issuperset(self.watched):
+                self._tell(surface_text(items[-1]), error)
+                return False
+        run = walk.run
+        run.watched = {f"switch {k}": e for k, e in enumerate(items)}
+        run.bends = {f"switch {k}" for k, j in enumerate(self.watched) if j in self.bends}
+        run.steep = {f"switch {k}" for k, j in enumerate(self.watched) if j in self.bends and (found is None or j in surfaces.steep)}
+        if found is None:
+            self._put()
+            return True
+        walk.solution = found
+        run.follow(found)
+        walk._rows_of(found)
+        self.instants = [(float(t), int(k)) for t, k in found.metadata.get("watched", ())]
+        return True
+
+    def _tell(self, surface: str, error: Exception) -> None:
+        name = self.walk.system.model.name
+        if not self.bends.issuperset(self.watched):
+            raise NotCarried(
+                f"gradient of '{name}': a law jumps where {surface} is zero, and a run that ends its steps there does not "
+                f"come to its end ({error}); smooth the law, or give the model an event that ends the switching"
+            ) from None
+        told = f"a law bends where {surface} is zero, and steps cannot end there ({error}): slopes of the step over it may be wrong by per cents"
+        self.walk.notes.append(told)
+        warnings.warn(f"gradient of '{name}': {told}", GradientWarning, stacklevel=7)
+
+    # -- shapes that meet -----------------------------------------------------------------------------------------
+
+    def _met(self) -> list[PairOfShapes]:
+        """Pairs of shapes that meet or part within steps."""
+        walk, touching = self.walk, self.walk.run.native.touching
+        if touching is None:
+            return []
+        inside, n = np.diff(walk.t) > 0, walk.x.shape[1] - len(walk.run.held)
+        found = touching.pairs_that_touch(walk.t, np.ascontiguousarray(walk.x[:, :n]))
+        ended = {t for t, _ in self.instants}
+        at_end = np.array([float(t) in ended for t in walk.t])
+        free = inside & ~at_end[1:] & ~at_end[:-1]
+        return [pair for pair, touches in found.items() if (np.diff(touches.astype(int)) != 0)[free].any()]
+
+    def _name_meetings(self) -> None:
+        """Gives all instants at which shapes meet or part names of their own, with what touches there."""
+        walk, run = self.walk, self.walk.run
+        touching, n = run.native.touching, walk.x.shape[1] - len(run.held)
+        for i, (t, k) in enumerate(self.instants):
+            pair, row = run.watched[f"switch {k}"], int(np.searchsorted(walk.t, t))
+            if isinstance(pair, PairOfShapes) and touching is not None and row < len(walk.t) and walk.t[row] == t:
+                meeting = meeting_at(touching, pair, t, walk.x[row, :n])
+                if meeting is not None:
+                    name = self._meetings[t, k] = f"meeting {i}"
+                    run.watched[name] = meeting
+                    run.bends.add(name)
+                    run.steep.add(name)
+
+    # -- instants of a walk of its own ----------------------------------------------------------------------------
+
+    def _put(self) -> None:
+        """Puts the instants at which lines between rows meet surfaces into the rows, twice: before and behind them."""
+        walk, self.own = self.walk, True
+        old = {t for t, _ in self.instants}
+        keep = ~np.isin(walk.t, list(old)) if old else np.ones(len(walk.t), bool)
+        t, x = walk.t[keep], walk.x[keep]
+        self.instants = sorted(self._crossings(t, x))
+        for when in dict.fromkeys(at for at, _ in self.instants):
+            i = int(np.searchsorted(t, when))
+            part = (when - t[i - 1]) / (t[i] - t[i - 1])
+            t, x = np.insert(t, i, [when, when]), np.insert(x, i, [x[i - 1] + part * (x[i] - x[i - 1])] * 2, axis=0)
+        walk.t, walk.x = t, np.ascontiguousarray(x)
+
+    def _crossings(self, t: np.ndarray, x: np.ndarray) -> list[tuple[float, int]]:
+        surfaces, found = self.walk.code.surfaces, list[tuple[float, int]]()
+        crossings = surfaces._crossings(t, x)
+        if crossings is not None:
+            times = crossings.at(0.5 * (crossings.low + crossings.high))[0]
+            found += [
+                (float(when), self.watched.index(j)) for when, j in zip(times, crossings.which.tolist(), strict=True) if j in self.watched
+            ]
+        for k, pair in enumerate(self.watched):
+            if isinstance(pair, PairOfShapes):
+                found += [(when, k) for when in self._gaps(pair, t, x)]
+        return found
+
+    def _gaps(self, pair: PairOfShapes, t: np.ndarray, x: np.ndarray) -> list[float]:
+        """Instants at which the gap of a pair is zero on the lines between rows, by halving."""
+        run = self.walk.run
+        assert run.native.touching is not None
+        gap, out, n = run.native.touching.gap(pair), np.zeros(1), x.shape[1] - len(run.held)
+
+        def closed(part: float, i: int) -> bool:
+            gap(float(t[i] + part * (t[i + 1] - t[i])), np.ascontiguousarray((x[i] + part * (x[i + 1] - x[i]))[:n]), out)
+            return bool(out[0] < 0.0)
+
+        touches = [closed(0.0, i) for i in range(len(t) - 1)]
+        touches.append(closed(1.0, len(t) - 2))
+        found = []
+        for i in np.flatnonzero(np.diff(np.array(touches, int)) != 0).tolist():
+            low, high = 0.0, 1.0
+            while t[i + 1] > t[i] and high - low > 1e-12:
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if closed(middle, i) == touches[i] else (low, middle)
+            if 0.0 < low < 1.0:
+                found.append(float(t[i] + high * (t[i + 1] - t[i])))
+        return found
+
+
+__all__ = ["Located"]
