@@ -37,9 +37,10 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> tuple[Kernel, Kernel]:
     """The kernels of general elimination as if nothing had compiled them."""
     for k in (constrained_state_derivative, project):
         for name in ("address", "late", "call"):
-            monkeypatch.delitem(k.__dict__, name, raising=False)
-        monkeypatch.setattr(k, "_library", None)
-        monkeypatch.setattr(k, "_late", None)
+            monkeypatch.setitem(k.__dict__, name, None)  # noted, so that what is made meanwhile goes with the library that it leads into
+            del k.__dict__[name]
+        for name in ("_library", "_late", "_first"):
+            monkeypatch.setattr(k, name, None, raising=False)
     return constrained_state_derivative, project
 
 
