@@ -6,8 +6,9 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-#: Objects that may be put aside before the collector walks over all once more: what of them has become garbage waits until then.
-MOST = 2_000_000
+#: Objects of one derivation that are worth putting aside, and how many may be before the collector walks over all once more: what of them has become garbage,
+#: with the machine code and the arrays that belong to it, waits until then.
+LARGE, MOST = 100_000, 2_000_000
 
 
 class _Aside:
@@ -31,10 +32,13 @@ def no_collection() -> Iterator[None]:
 
 def _put_aside() -> None:
     """Moves young objects to the oldest generation at once, as if the collector had walked over them twice; objects that others have frozen stay so."""
+    young = gc.get_count()[0]
+    if young < LARGE:
+        return
     collections = gc.get_stats()[-1]["collections"]
     if collections != _Aside.collections:
         _Aside.objects, _Aside.collections = 0, collections
-    _Aside.objects += gc.get_count()[0]
+    _Aside.objects += young
     if _Aside.objects <= MOST and gc.get_freeze_count() == 0:
         gc.freeze()
         gc.unfreeze()

@@ -25,6 +25,7 @@ def enabled():
 
 def test_what_was_made_is_old_and_is_collected_once_it_is_garbage(enabled, monkeypatch) -> None:
     gc.collect()
+    monkeypatch.setattr(collector, "LARGE", 0)
     monkeypatch.setattr(collector, "MOST", 10**9)
     with collector.no_collection():
         assert not gc.isenabled()
@@ -39,8 +40,11 @@ def test_what_was_made_is_old_and_is_collected_once_it_is_garbage(enabled, monke
     assert watched() is None
 
 
-def test_too_much_is_left_to_the_collector(enabled, monkeypatch) -> None:
-    monkeypatch.setattr(collector, "MOST", -1)
+@pytest.mark.parametrize(("large", "most"), [(0, -1), (10**9, 10**9)])
+def test_too_much_and_little_are_left_to_the_collector(enabled, monkeypatch, large: int, most: int) -> None:
+    """Else the garbage of many small models, with its machine code, would wait until a collection of all that never comes."""
+    monkeypatch.setattr(collector, "LARGE", large)
+    monkeypatch.setattr(collector, "MOST", most)
     with collector.no_collection():
         made = Ring()
     assert not any(made is x for x in gc.get_objects(generation=2))
