@@ -40,7 +40,7 @@ def real(given: Any) -> float:
             raise NotReal("it is complex")
         given = given.real
     if isinstance(given, _NO_NUMBERS):
-        raise NotReal(f"it is of type {type(given).__name__}")
+        raise NotReal("it is a text" if isinstance(given, str) else f"it is of type {type(given).__name__}")
     try:
         return float(given)
     except Exception as error:  # whatever a type of the user raises
@@ -59,8 +59,6 @@ def reals(given: Any, what: str) -> np.ndarray:
         if array.dtype.kind == "c" and not np.ma.is_masked(array) and not array.imag.any():
             return np.asarray(array.real, dtype=float)
         return np.array([real(x) for x in array.ravel()], dtype=float).reshape(array.shape)
-    except NotReal as error:
-        raise InputError(f"{what} = {short(given)} are no real numbers ({error})") from error
     except Exception as error:  # rows of several lengths, or whatever a type of the user raises
         raise InputError(f"{what} = {short(given)} are no real numbers ({error})") from error
 

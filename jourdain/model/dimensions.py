@@ -1,7 +1,7 @@
 """Dimensions of expressions, as far as they follow from the units with which parameters and inputs were declared.
 
 A term is judged where it holds something that the user gave a unit: ``k/m``, ``k*(x - l)``.  A number may stand for anything (``-4*x``, ``9.81*m``, ``1.5*l**2/12``),
-so that products with one are not judged, but for a few times a parameter alone (``2*l``, ``l/2``).  What does not follow is not judged.
+so that products with one are not judged, but for a few times a parameter alone (``2*l``, ``l/2``; not ``0.5*i`` of a current, whose factor is a gain).  What does not follow is not judged.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
-from ..symbolic.expr import Expr, brief
+from ..symbolic.expr import PARAMETER, Expr, brief
 from ..symbolic.graph import topological
 
 Dimension = tuple[float, ...]
@@ -86,7 +86,13 @@ def clash(e: Expr, expects: str) -> Clash | None:
 def _single(e: Expr) -> Expr:
     """The parameter of which an expression is a few times or a simple part, else the expression itself."""
     core = e.args[0] if e.op == "neg" else e
-    if core.op == "mul" and core.args[0].op == "const" and core.args[1] in declared_units and core.args[0].data in _FEW:
+    if (
+        core.op == "mul"
+        and core.args[0].op == "const"
+        and core.args[1].deps == PARAMETER
+        and core.args[1] in declared_units
+        and core.args[0].data in _FEW
+    ):
         return core.args[1]
     return e
 

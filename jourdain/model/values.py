@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..errors import InputError, JourdainError, ModelError, NumberError, short
 from ..reals import NotReal, real
-from ..symbolic.expr import ONE, Expr, as_expr, constant, div
+from ..symbolic.expr import ONE, PARAMETER, Expr, as_expr, constant, div
 from ..symbolic.functions import sqrt
 from ..symbolic.vectors import AXES, IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
 from ..told import nested, of_the_call
@@ -51,10 +52,13 @@ def value(given: Any, what: str, expects: str | None = None, law: bool = False) 
 
 
 def _check_dimension(given: Expr, what: str, expects: str) -> None:
-    """What was declared with a unit, and what is made of it, stands only where its dimension fits."""
+    """What was declared with a unit, and what is made of it, stands only where its dimension fits; a law of the motion that does not is told, and taken."""
     if given.op != "symbol":
         if found := clash(given, expects):
-            raise ModelError(f"{what}: {found.term} {found.found} does not fit {found.wanted}; check the units of its parameters")
+            told = f"{what}: {found.term} {found.found} does not fit {found.wanted}; check the units of its parameters"
+            if not given.deps & ~PARAMETER:
+                raise ModelError(told)
+            warnings.warn(told, stacklevel=4)
         return
     declared = declared_units.get(given)
     if declared is None:

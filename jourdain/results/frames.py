@@ -112,7 +112,7 @@ class FrameChannels:
         head, _, field = name.rpartition(".")
         paths = self.paths if head else []
         meant = [p for p in paths if p.rpartition(".")[2] == head] or nearest(head, paths, 2, 0.8)
-        fields = [field] if field in ("x", "y", "z") else nearest(field, FRAME_FIELDS, 2, 0.4) or ["position"]
+        fields = [field] if field in ("x", "y", "z") else nearest(field, (*FRAME_FIELDS, "x", "y", "z"), 2, 0.4) or ["position"]
         return [f"{p}.{f}" for p in meant for f in fields]
 
     def rate_of(self, name: str) -> str | None:

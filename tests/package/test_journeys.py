@@ -7,7 +7,8 @@ from benchmarks.journeys import directors, modules_of
 
 def test_a_later_director_run_touches_thirty_modules() -> None:
     parts = directors()
-    assert len(parts["next simulate"]) <= 31, parts["next simulate"]
+    # thirty and those of told calls and of what is no number
+    assert len(parts["next simulate"]) <= 32, parts["next simulate"]
     assert not [m for m in parts["next simulate"] if m.startswith(("symbolic", "elements", "model"))]
 
 

@@ -227,8 +227,8 @@ def test_errors_name_the_input_and_the_remedy() -> None:
         looped.bias(three, np.zeros(2))
     with pytest.raises(InputError, match=r"input 'q'\[1\] = nan is not finite"):
         looped.bias([0.0, np.nan, 0.0], three)
-    with pytest.raises(InputError, match="input 'q' is complex"):
-        looped.mass_matrix(three * 1j)
+    with pytest.raises(InputError, match=r"input 'q' = .* are no real numbers \(it is complex\)"):
+        looped.mass_matrix(three + 1j)
     with pytest.raises(InputError, match="'inverse_dynamics' takes 3 arrays"):
         looped.function("inverse_dynamics")(three, three)
     with pytest.raises(InputError, match=r"out for 'c' must be a writeable float64 array of shape \(3,\), got float32"):
