@@ -101,3 +101,17 @@ def test_events_next_to_the_end_of_a_step_happen_once(formulation: str, jump: fl
         for early in (1e-6, 8e-8, 2e-8):
             found = run.run({"there": float(free["crank.angle"][i] - early * free["crank.angle_rate"][i])})
             assert len(found.events) == 1, (k, early)
+
+
+@pytest.mark.parametrize("method", ["dopri5", "radau", "rosenbrock", "adams", "auto"])
+def test_a_law_that_jumps_at_an_event(method: str) -> None:
+    """Where the law jumps the step begins on the surface itself: the first correction of an implicit step leads to the other side, and the second is no smaller."""
+    m = jd.library.slider_crank()
+    place = m.joints["piston"].position
+    m.force(m.joints["crank"], jd.where(place > 0.15, 0.3, -0.2))
+    m.event("there", place - 0.15)
+    s = m.compile()
+    start = s.assemble({"crank.angle": -0.9}, velocities={"crank.angle_rate": 6.0})
+    wanted = s.simulate(start, 0.4, "dop853", rtol=1e-13, atol=1e-14)["crank.angle"][-1]
+    for rtol in (1e-6, 1e-8, 1e-10):
+        assert s.simulate(start, 0.4, method, rtol=rtol, atol=0.01 * rtol)["crank.angle"][-1] == pytest.approx(wanted, rel=100 * rtol)

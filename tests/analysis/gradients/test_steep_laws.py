@@ -77,7 +77,7 @@ def test_a_stop_in_a_loop(way: str, law: str) -> None:
 
 
 @pytest.mark.parametrize("event", [False, True], ids=["switch", "event"])
-@pytest.mark.parametrize("method", ["dopri5", "dop853"])
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "radau"])
 def test_a_torque_switched_at_a_place_of_a_loop(method: str, event: bool) -> None:
     """Rounding decides on which side of a surface the first stage behind it lies; a rate of the wrong side had been in the derivative (7 % off with dopri5, 4 % with dop853)."""
     m = library.slider_crank()

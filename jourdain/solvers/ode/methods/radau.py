@@ -173,8 +173,8 @@ def _correct(frame: Frame, n: int, h: float) -> float:
 
 
 @jit
-def _solve(frame: Frame, clock: Clock, count: Count, memory: Memory, flags: Flags, h: float) -> int:
-    """Iterate the stages to convergence: 0, NO_CONVERGENCE, or the status of the right-hand side."""
+def _solve(frame: Frame, clock: Clock, count: Count, memory: Memory, flags: Flags, h: float, patient: bool) -> int:
+    """Iterate the stages to convergence: 0, NO_CONVERGENCE, or the status of the right-hand side; ``patient`` does not judge by the first two corrections."""
     n, rtol = count.n, frame.tol[0]
     target = max(10.0 * EPS / rtol, min(0.03, math.sqrt(rtol)))
     last, rate = 0.0, 0.0
@@ -187,10 +187,10 @@ def _solve(frame: Frame, clock: Clock, count: Count, memory: Memory, flags: Flag
             return NO_CONVERGENCE
         if k > 0:
             rate = size / last
-            if rate >= 1.0 or rate ** (ITERATIONS - 1 - k) / (1.0 - rate) * size > target:
+            if not (patient and k == 1) and (rate >= 1.0 or rate ** (ITERATIONS - 1 - k) / (1.0 - rate) * size > target):
                 return NO_CONVERGENCE
         flags.taken, memory.rate = k + 1, rate
-        if size == 0.0 or (k > 0 and rate / (1.0 - rate) * size < target):
+        if size == 0.0 or (k > 0 and rate < 1.0 and rate / (1.0 - rate) * size < target):
             return 0
         last = size
     return NO_CONVERGENCE
@@ -306,6 +306,7 @@ def step(address: int) -> int:
     if status != 0:
         return status
     h, hit = bounded_step(clock, True)
+    whole, patient = h, False
     error, rejected = 0.0, False
     while True:
         status = 0
@@ -314,7 +315,7 @@ def step(address: int) -> int:
             status = SINGULAR if _factorise(frame, count, h) != 0 else 0
         if status == 0:
             _guess(frame, n, h, memory.h_last, flags.solved == 1)
-            status = _solve(frame, clock, count, memory, flags, h)
+            status = _solve(frame, clock, count, memory, flags, h, patient)
         reason = status
         if status == NO_CONVERGENCE and flags.current == 0:
             status = _renew(frame, clock, count, memory, flags)
@@ -334,7 +335,12 @@ def step(address: int) -> int:
         h *= 0.5 if status != 0 or not math.isfinite(error) else max(0.2, safety * _factor(h, error, memory))
         hit = False
         if abs(h) < smallest_step(clock) or (status != 0 and count.bad_status < 0):
-            return reason
+            if patient or status != NO_CONVERGENCE or flags.solved == 1:
+                return reason
+            h, patient = (
+                whole,
+                True,
+            )  # a law that jumps where the step begins: the first correction leads to the other side, the second is no smaller
     slow = flags.taken > 2 and memory.rate > 1e-3
     factor = min(10.0, safety * _factor(h, error, memory))
     if rejected:
