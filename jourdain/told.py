@@ -55,6 +55,14 @@ def as_written(by_user: bool) -> Iterator[None]:
         _calls.depth = depth
 
 
+def outside() -> int:
+    """The ``stacklevel`` of the first caller outside of the package, for warnings that are the user's."""
+    package, frame, level = __name__.partition(".")[0], sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 def told(cls: type[T]) -> type[T]:
     """Wraps the constructor and the public methods of a class, each where it is written, so that arguments which do not fit are told."""
     package = cls.__module__.partition(".")[0]
@@ -287,4 +295,4 @@ def _in_words(kind: str) -> str:
     return _WORDS.get(base, base)
 
 
-__all__ = ["FAILURES", "is_told", "of_the_call", "told", "told_function", "told_name", "unfit"]
+__all__ = ["FAILURES", "is_told", "of_the_call", "outside", "told", "told_function", "told_name", "unfit"]

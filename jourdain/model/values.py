@@ -14,7 +14,7 @@ from ..reals import NotReal, real
 from ..symbolic.expr import ONE, PARAMETER, Expr, as_expr, constant, div
 from ..symbolic.functions import sqrt
 from ..symbolic.vectors import AXES, IDENTITY, NULL, Matrix, Vector, axis_rotation, quaternion_rotation
-from ..told import nested, of_the_call
+from ..told import nested, of_the_call, outside
 from .colours import colour_code
 from .dimensions import clash, declared_units
 
@@ -58,7 +58,7 @@ def _check_dimension(given: Expr, what: str, expects: str) -> None:
             told = f"{what}: {found.term} {found.found} does not fit {found.wanted}; check the units of its parameters"
             if not given.deps & ~PARAMETER:
                 raise ModelError(told)
-            warnings.warn(told, stacklevel=4)
+            warnings.warn(told, stacklevel=outside())
         return
     declared = declared_units.get(given)
     if declared is None:

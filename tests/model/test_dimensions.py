@@ -221,8 +221,9 @@ def test_dimensions_of_expressions(case: str) -> None:
                 if case in MOTION
                 else pytest.raises(JourdainError, match=r"does not fit .*\(")
             )
-            with told:
+            with told as heard:
                 call(m, law(*symbols))
+            assert case not in MOTION or heard[0].filename == __file__  # type: ignore[index]
 
 
 def test_what_cannot_be_known_is_not_refused() -> None:
