@@ -14,6 +14,7 @@ from .errors import InputError, short
 
 #: Kinds of numbers that arrays hold as they are: truth values, whole numbers, floating-point numbers.
 _PLAIN = "biuf"
+_FLOAT = np.dtype(float)
 _NO_NUMBERS = (str, bytes, bytearray, memoryview, np.datetime64, np.timedelta64, np.void)
 
 
@@ -49,6 +50,8 @@ def real(given: Any) -> float:
 
 def reals(given: Any, what: str) -> np.ndarray:
     """The real numbers of an array, list or number, finite or not; ``what`` names them in errors."""
+    if given.__class__ is np.ndarray and given.dtype is _FLOAT:
+        return given  # type: ignore[no-any-return]
     if given.__class__ is np.ndarray and given.dtype.kind in _PLAIN and given.dtype.itemsize <= 8:
         return given.astype(float, copy=False)  # type: ignore[no-any-return]
     try:
