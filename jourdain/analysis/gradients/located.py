@@ -142,7 +142,7 @@ class Located:
 
     def _crossings(self, t: np.ndarray, x: np.ndarray) -> list[tuple[float, int]]:
         surfaces, found = self.walk.code.surfaces, list[tuple[float, int]]()
-        crossings = surfaces._crossings(t, x)
+        crossings = surfaces.crossings(t, x)
         if crossings is not None:
             times = crossings.at(0.5 * (crossings.low + crossings.high))[0]
             found += [

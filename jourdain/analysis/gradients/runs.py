@@ -67,6 +67,8 @@ class Differentiable:
         self.scheme: Scheme = radau_scheme() if method == IMPLICIT else scheme_of(TABLEAUS[method])
         self.u = inputs.initial.copy() if inputs.initial.size else np.zeros(1)
         self._events: dict[tuple[Any, ...], Derived] = {}
+        #: Inputs with the numbers of an event behind them, by its name: native code reads them where they lie.
+        self._kept_inputs: dict[str, np.ndarray] = {}
         #: Surfaces of switches that are located, by name.
         self.watched: dict[str, Expr | PairOfShapes | Meeting] = {}
         #: Those of them where laws only bend: rates are the same on both sides, so that their instants need no derivatives.
@@ -271,7 +273,7 @@ class Differentiable:
     def _inputs_with(self, event: str, more: Sequence[float] | np.ndarray) -> np.ndarray:
         """Inputs with numbers of an event behind them, in memory of its own."""
         given = np.concatenate([self.u[: len(self.eq.u)], more])
-        kept: dict[str, np.ndarray] = self.__dict__.setdefault("_kept_inputs", {})
+        kept = self._kept_inputs
         if event not in kept or kept[event].shape != given.shape:
             kept[event] = given
         kept[event][:] = given

@@ -120,7 +120,7 @@ class Surfaces:
         """Which surfaces were crossed inside steps with a jump of rates or integrands, and which others with a sharp bend; with memories all count as jumps."""
         if self.items and self.run.renews:
             return self._with_memories(t, x), []
-        found = self._crossings(t, x)
+        found = self.crossings(t, x)
         if found is None:
             return [], []
         before, after = (self._rates(*found.at(part)) for part in (found.low, found.high))
@@ -134,7 +134,7 @@ class Surfaces:
 
     def bent(self, t: np.ndarray, x: np.ndarray) -> list[Switch]:
         """Where surfaces were crossed with a bend of rates or integrands, each the first time."""
-        found = self._crossings(t, x)
+        found = self.crossings(t, x)
         if found is None:
             return []
         times, first = found.at(found.low)[0], dict[int, Switch]()
@@ -164,7 +164,7 @@ class Surfaces:
         before, after = ((b - a) / width[:, None] for a, b in sides)
         return np.maximum(np.abs(before), np.abs(after)), np.abs(after - before)
 
-    def _crossings(self, t: np.ndarray, x: np.ndarray) -> Crossings | None:
+    def crossings(self, t: np.ndarray, x: np.ndarray) -> Crossings | None:
         """Surfaces that were crossed, each where it cuts the line from the last row before to the first behind it."""
         if not self.items:
             return None
