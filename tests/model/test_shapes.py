@@ -477,3 +477,11 @@ def test_symbolic_shapes_are_checked_once_they_have_numbers():
 def test_docstring_examples_run(module):
     results = doctest.testmod(importlib.import_module(f"jourdain.model.shapes.{module}"))
     assert results.attempted > 0 and results.failed == 0
+
+
+def test_places_and_turns_may_have_units():
+    plain, given = sh.box(1, 2, 3).at(0.05, 0, 0).rotated("z", math.pi / 2), sh.box(1, 2, 3).at("5 cm", 0, 0).rotated("z", "90 deg")
+    assert given.placement == plain.placement
+    for wrong in (lambda: sh.box(1, 2, 3).at(0, 0, "50 g"), lambda: sh.box(1, 2, 3).rotated("z", "1 m")):
+        with pytest.raises((InputError, ModelError), match="box: (z|angle).*should be in"):
+            wrong()

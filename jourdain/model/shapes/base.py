@@ -133,6 +133,7 @@ class Shape(ABC):
 
     def at(self, x: Scalar, y: Scalar, z: Scalar) -> Self:
         """Return the shape moved by (x, y, z) in m along the axes of the reference frame; moves add up."""
+        x, y, z = (_in_unit(self.kind, *entry, "m") for entry in zip("xyz", (x, y, z), strict=True))
         for letter, value in zip("xyz", (x, y, z), strict=True):
             check_finite(self.kind, letter, value)
         return replace(self, placement=Placement((x, y, z)) @ self.placement)
@@ -144,6 +145,7 @@ class Shape(ABC):
         is, so that the order of `at` and `rotated` does not matter.
         """
         own = self.placement
+        angle = _in_unit(self.kind, "angle", angle, "rad")
         spin = Placement(rotation=turn(axis, angle)) @ Placement(rotation=own.rotation)
         return replace(self, placement=Placement(own.position, spin.rotation))
 
@@ -323,6 +325,11 @@ def _symbolic_entries(value: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 
 # ---- checks of dimensions; symbolic values pass, they are checked once they have numbers ------------------------
+
+
+def _in_unit(kind: str, name: str, value: Scalar, unit: str) -> Scalar:
+    """A value as it is, or that of a text with a unit."""
+    return number(value, f"{kind}: {name}", unit) if isinstance(value, str) else value
 
 
 def check_finite(kind: str, name: str, value: Scalar) -> None:
