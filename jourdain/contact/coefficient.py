@@ -252,7 +252,8 @@ def _kept_table(text: bytes) -> RestitutionTable | None:
         content = json.loads(text)
         rows = np.array([content[k] for k in ("speed", "value", "impulse", "duration")], float)
         if rows.ndim == 2 and rows.shape[1] > FIRST_POINTS and np.isfinite(rows).all() and (np.diff(rows[0]) > 0).all():
-            return RestitutionTable(*rows, float(content["error"]))
+            speed, value, impulse, duration = rows
+            return RestitutionTable(speed, value, impulse, duration, float(content["error"]))
     except (ValueError, TypeError, KeyError, RecursionError):
         pass
     return None
