@@ -246,6 +246,19 @@ class RestitutionTable:
         return zip(*(map(float, x) for x in (self.speed, self.value, self.impulse, self.duration)), strict=True)
 
 
+def _kept_table(text: bytes) -> RestitutionTable | None:
+    """A table as it is kept; None for what is none."""
+    try:
+        content = json.loads(text)
+        rows = np.array([content[k] for k in ("speed", "value", "impulse", "duration")], float)
+        if rows.ndim == 2 and rows.shape[1] > FIRST_POINTS and np.isfinite(rows).all() and (np.diff(rows[0]) > 0).all():
+            speed, value, impulse, duration = rows
+            return RestitutionTable(speed, value, impulse, duration, float(content["error"]))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    return None
+
+
 def restitution_table(pair: Pair, settings: Settings, low: float, high: float, tolerance: float) -> RestitutionTable:
     """Computes at 2ᵏ + 1 speeds until the values between agree with the spline, or takes what is kept of the same question."""
     low, high = checked_speed(low), checked_speed(high)
@@ -256,10 +269,8 @@ def restitution_table(pair: Pair, settings: Settings, low: float, high: float, t
     question = repr((VERSION, pair.a.key, pair.b.key, pair.law, settings, low, high, tolerance))
     key = hashlib.sha256(question.encode()).hexdigest()
     kept = read_cache(key, ".json")
-    if kept is not None:
-        content = json.loads(kept)
-        speed, value, impulse, duration = (np.array(content[k]) for k in ("speed", "value", "impulse", "duration"))
-        return RestitutionTable(speed, value, impulse, duration, content["error"])
+    if kept is not None and (found := _kept_table(kept)) is not None:
+        return found
 
     def row(v: float) -> tuple[float, float, float]:
         found = computed(Pair(pair.a, pair.b, float(v), pair.law), settings, history=False)

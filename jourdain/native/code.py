@@ -107,7 +107,7 @@ def cached_code(key: tuple[str, ...], derive: Callable[[], SymbolicFunction]) ->
     if data is not None:
         try:
             return Code.from_bytes(data)
-        except (ValueError, TypeError, KeyError):  # malformed: as good as absent
+        except (ValueError, TypeError, KeyError, RecursionError):  # malformed: as good as absent
             pass
     f = derive()
     code = generate(f, quick=f.name in OCCASIONAL)
@@ -117,12 +117,14 @@ def cached_code(key: tuple[str, ...], derive: Callable[[], SymbolicFunction]) ->
 
 def cached_array(key: tuple[str, ...], derive: Callable[[], np.ndarray]) -> np.ndarray:
     """Whole numbers kept under a key of the caller's as code is (where entries of sparse matrices stand): derived only when absent."""
-    name = engine.content_key("array", _source_key(), *key)
+    name = engine.content_key("array with size", _source_key(), *key)
     data = engine.read_cache(name, ".jda")
     if data is not None and len(data) % 8 == 0:
-        return np.frombuffer(data, dtype=np.int64).copy()  # an array of its own, like one derived
+        size, *kept = np.split(np.frombuffer(data, dtype=np.int64), [1])
+        if size.tolist() == [len(kept[0])]:
+            return kept[0].copy()  # an array of its own, like one derived
     found = np.asarray(derive(), dtype=np.int64)
-    engine.write_cache(name, ".jda", found.tobytes())
+    engine.write_cache(name, ".jda", np.int64(found.size).tobytes() + found.tobytes())
     return found
 
 

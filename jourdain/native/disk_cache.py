@@ -17,6 +17,8 @@ from pathlib import Path
 _DIGEST = 32
 #: Age (s) at which a temporary file counts as left over by a program that was killed.
 LEFT_OVER = 3600.0
+#: Bytes of an entry above which it is none.
+LARGEST = 1 << 31
 _PART = "part-"
 
 
@@ -61,8 +63,8 @@ def _read(path: Path) -> bytes:
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or not _ours(found):
-            raise OSError("not a file of this user")
+        if not stat.S_ISREG(found.st_mode) or not _ours(found) or found.st_size > LARGEST:
+            raise OSError("not a file of this user, or none that was written here")
         return file.read()
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import secrets
+import socket
 import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jourdain.errors import InputError, JourdainError
+from jourdain.errors import InputError, JourdainError, short
+from jourdain.reals import reals
 from jourdain.view.page import page_html
 from jourdain.view.rotation import normalised
 from jourdain.view.scene import Run, Scene
@@ -54,7 +57,7 @@ class Server:
         self._finished = False
         #: What the address must end with: other programs of the machine do not know it.
         self.token = secrets.token_urlsafe(16)
-        self._http = _Listener((HOST, port), _handler(self))
+        self._http = _listener(port, _handler(self))
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.1,), daemon=True)
         self._thread.start()
         self.url = f"http://{HOST}:{self._http.server_address[1]}/{self.token}/"
@@ -72,7 +75,7 @@ class Server:
         ``arrows`` gives feet (n, 3) and vectors (n, 3), ``amplitudes`` those of surfaces (n, k); traces of points on bodies grow by
         themselves.
         """
-        t = np.atleast_1d(np.asarray(times, dtype=float))
+        t = np.atleast_1d(reals(times, "live view: times"))
         if t.size == 0:
             return
         if t.ndim != 1 or not np.isfinite(t).all():
@@ -80,21 +83,23 @@ class Server:
         if np.any(np.diff(t) < 0) or t[0] < self._last_time:
             raise InputError(f"live view: time {t[0]:g} s comes before {self._last_time:g} s, which is shown already")
         data: dict[str, Any] = {"times": t.tolist(), "bodies": {}, "channels": {}, "arrows": {}}
-        for name, (position, quaternion) in poses.items():
+        for name, pose in _named(poses, "poses").items():
             if name not in self._bodies:
                 raise InputError(f"live view: no body '{name}' in the scene; there are {sorted(self._bodies)}")
+            position, quaternion = _pair(pose, f"body '{name}'", "positions and quaternions")
             rows = np.column_stack([_rows(position, t, 3, f"body '{name}'"), normalised(_rows(quaternion, t, 4, f"body '{name}'"))])
             data["bodies"][name] = rows.tolist()
-        for name, values in (channels or {}).items():
-            column = np.atleast_1d(np.asarray(values, dtype=float))
+        for name, values in _named(channels, "channels").items():
+            column = np.atleast_1d(reals(values, f"live view, channel '{name}'"))
             if column.shape != t.shape:
                 raise InputError(f"live view, channel '{name}': {column.size} values for {t.size} times")
             data["channels"][name] = [float(v) if np.isfinite(v) else None for v in column]
-        for name, (foot, vector) in (arrows or {}).items():
-            data["arrows"][name] = np.column_stack([_rows(part, t, 3, f"arrow '{name}'") for part in (foot, vector)]).tolist()
+        for name, pair in _named(arrows, "arrows").items():
+            parts = _pair(pair, f"arrow '{name}'", "feet and vectors")
+            data["arrows"][name] = np.column_stack([_rows(part, t, 3, f"arrow '{name}'") for part in parts]).tolist()
         if amplitudes:
-            bent = {name: np.atleast_2d(np.asarray(rows, dtype=float)) for name, rows in amplitudes.items()}
-            data["amplitudes"] = {name: _rows(x, t, x.shape[1], f"amplitudes of '{name}'").tolist() for name, x in bent.items()}
+            bent = {name: np.atleast_2d(reals(x, f"amplitudes of '{name}'")) for name, x in _named(amplitudes, "amplitudes").items()}
+            data["amplitudes"] = {name: _rows(x, t, x.shape[-1], f"amplitudes of '{name}'").tolist() for name, x in bent.items()}
         self._send(json.dumps(data, separators=(",", ":")))
         self._last_time = float(t[-1])
 
@@ -112,7 +117,7 @@ class Server:
             found = self._worker.submit(self._answer, asked).result()
         except Exception as error:  # a question may be anything, and whoever asked is the one to hear of it
             found = {"error": str(error) if isinstance(error, (JourdainError, ValueError)) else f"{type(error).__name__}: {error}"}
-        return json.dumps(found, separators=(",", ":")).encode()
+        return json.dumps(_finite(found), separators=(",", ":"), allow_nan=False).encode()
 
     def finish(self) -> None:
         """Tell the page that the motion is complete; it stays served."""
@@ -174,6 +179,8 @@ def serve(
     ...     server.url.startswith("http://127.0.0.1:")
     True
     """
+    if not isinstance(view, (str, Scene)):
+        raise InputError(f"{short(view)} is no scene; give one, or the text of a page")
     if isinstance(view, str):
         if live:
             raise InputError("live view: give the scene, not its page")
@@ -196,11 +203,26 @@ def _finite(news: Any) -> Any:
     return None if isinstance(news, float) and not np.isfinite(news) else news
 
 
+def _named(given: Mapping[str, Any] | None, what: str) -> Mapping[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f"live view: {what} are given by name, as in {{'name': …}}, not as {short(given)}")
+    return given or {}
+
+
+def _pair(given: Any, what: str, parts: str) -> tuple[Any, Any]:
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise InputError(f"live view, {what}: give a pair of {parts}, not {short(given)}")
+    return given[0], given[1]
+
+
 def _rows(values: ArrayLike, times: np.ndarray, width: int, what: str) -> np.ndarray:
-    given = np.asarray(values, dtype=float)
-    rows = given.reshape(-1, width) if given.size == len(times) * width else np.zeros((0, width))
-    if len(rows) != len(times) or not np.all(np.isfinite(rows)):
-        raise InputError(f"live view, {what}: {len(rows)} finite rows are needed for {len(times)} times")
+    """One row of numbers for each time; for one time the row alone will do."""
+    rows = np.atleast_2d(reals(values, f"live view, {what}"))
+    if rows.shape != (len(times), width) or not np.isfinite(rows).all():
+        finite = "" if np.isfinite(rows).all() else "not finite, "
+        raise InputError(
+            f"live view, {what}: {len(times)} rows of {width} finite numbers are needed, one for each time; these are {finite}{rows.shape}"
+        )
     return rows
 
 
@@ -235,9 +257,33 @@ class _Listener(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
+def _listener(port: int, handler: type[BaseHTTPRequestHandler]) -> _Listener:
+    if not isinstance(port, int) or not 0 <= port < 2**16:
+        raise InputError(f"port = {short(port)}: give a whole number below 65536; 0 takes a free one")
+    try:
+        return _Listener((HOST, port), handler)
+    except OSError as error:
+        raise InputError(f"port {port} cannot be taken ({error.strerror}); port=0 takes a free one") from error
+
+
 def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         timeout = CLIENT_TIME
+
+        def setup(self) -> None:
+            # each letter that comes late begins `timeout` anew: a question as a whole has no longer than that
+            self._patience = threading.Timer(CLIENT_TIME, self._hang_up)
+            self._patience.daemon = True
+            self._patience.start()
+            super().setup()
+
+        def finish(self) -> None:
+            self._patience.cancel()
+            super().finish()
+
+        def _hang_up(self) -> None:
+            with suppress(OSError):
+                self.request.shutdown(socket.SHUT_RDWR)
 
         def _foreign(self) -> bool:
             # a name other than loopback means that a foreign page reached us through its own domain
@@ -256,9 +302,12 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             elif not 0 <= size <= MOST_ASKED:
                 self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             else:
-                self._reply(server.answer(self.rfile.read(size)), "application/json")
+                question = self.rfile.read(size)
+                self._patience.cancel()
+                self._reply(server.answer(question), "application/json")
 
         def do_GET(self) -> None:
+            self._patience.cancel()
             if self._foreign():
                 self.send_error(HTTPStatus.FORBIDDEN)
             elif self.path == f"/{server.token}/":

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import simpson
 
 import jourdain as jd
+from jourdain.contact.coefficient import _kept_table
 
 C = jd.contact
 
@@ -234,3 +235,8 @@ def test_fixed_rod_throws_back() -> None:
     effective = heavy.mass + wall.mass / 3  # Rayleigh
     assert_allclose(e.duration, np.pi * np.sqrt(effective / spring), rtol=0.02)
     assert 0.97 < e.value < 1.0
+
+
+@pytest.mark.parametrize("kept", [b"", b"{}", b"[" * 200_000, b'{"speed": [1, 2], "value": [1], "impulse": [], "duration": 3, "error": 0}'])
+def test_kept_tables_that_are_none_are_computed_again(kept: bytes) -> None:
+    assert _kept_table(kept) is None

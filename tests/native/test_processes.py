@@ -23,7 +23,7 @@ import pytest
 import jourdain.symbolic as S
 from jourdain.errors import InputError
 from jourdain.native import Function, disk_cache, engine
-from jourdain.native.code import Code, cached_code
+from jourdain.native.code import Code, cached_array, cached_code
 from jourdain.native.ir import CHUNK
 from tests.conftest import ROOT
 from tests.native.builder import chain, compiled, positions, symbolic
@@ -248,6 +248,43 @@ def test_cut_entries_under_a_right_digest_are_made_again(folder: Path, cut: floa
     use()
     assert cached_code(("key", "name"), derive) == code
     assert {p: p.read_bytes() for p in entries(folder)} == good
+
+
+@pytest.mark.parametrize("cut", [0, 8, 16, 7])
+def test_cut_arrays_under_a_right_digest_are_derived_again(folder: Path, cut: int) -> None:
+    """Places of entries: a shorter row of them would be taken for another pattern."""
+    places = np.array([3, 1, 4])
+    assert cached_array(("key", "places"), lambda: places).tolist() == [3, 1, 4]
+    (kept,) = folder.rglob("*.jda")
+    good = kept.read_bytes()
+    disk_cache.write_cache(kept.stem, ".jda", good[32 : 32 + cut])
+    assert cached_array(("key", "places"), lambda: places).tolist() == [3, 1, 4]
+    assert kept.read_bytes() == good
+    assert cached_array(("key", "places"), lambda: pytest.fail("derived again")).tolist() == [3, 1, 4]
+
+
+def test_functions_whose_signature_is_none_are_derived_again(folder: Path) -> None:
+    def derive() -> Any:
+        (x,) = positions(1)
+        return symbolic({"q": [x]}, {"y": [x + 1.0]})
+
+    code = cached_code(("key", "name"), derive)
+    (kept,) = folder.rglob("*.jdf")
+    content = kept.read_bytes()[32:]
+    rest = content[8 + int.from_bytes(content[:8], "little") :]
+    for text in (b"{}", b"null", b"[" * 200_000, b"\xff", b'{"name": 3, "inputs": 5}'):
+        disk_cache.write_cache(kept.stem, ".jdf", len(text).to_bytes(8, "little") + text + rest)
+        assert cached_code(("key", "name"), derive) == code
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files with holes")
+def test_entries_larger_than_any_count_as_absent(folder: Path) -> None:
+    use()
+    kept = entries(folder)[0]
+    with open(kept, "r+b") as file:
+        file.truncate(2 * disk_cache.LARGEST)
+    assert engine.read_cache(kept.stem, kept.suffix) is None
+    use()
 
 
 def test_exchanged_entries_are_made_again(folder: Path) -> None:

@@ -75,7 +75,7 @@ def test_bad_appends_are_named() -> None:
                 server.append(times, {"b": ([[0, 0, 0]] * 2, [[1, 0, 0, 0]] * 2)})
         with pytest.raises(InputError, match="channel 'x': 3 values for 1 times"):
             server.append(2.0, {"b": pose}, {"x": [1.0, 2.0, 3.0]})
-        with pytest.raises(InputError, match="body 'b': 0 finite rows are needed for 1 times"):
+        with pytest.raises(InputError, match="body 'b': 1 rows of 3 finite numbers"):
             server.append(2.0, {"b": ([0, 0], [1, 0, 0, 0])})
         server.finish()
         with pytest.raises(InputError, match="finished"):
@@ -143,6 +143,57 @@ def test_a_client_that_says_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> 
     with serve(Scene("x"), open_browser=False) as server:
         assert talk(server.url, b"GET /") == b""
         assert b"<html" in fetch(server.url)
+
+
+def test_a_client_that_drips_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each letter comes in time, the question as a whole does not."""
+    monkeypatch.setattr(server_module, "CLIENT_TIME", 0.5)
+    with serve(Scene("x"), open_browser=False) as server:
+        host, port = server.url.split("/")[2].split(":")
+        with socket.create_connection((host, int(port)), timeout=30) as line, pytest.raises(OSError):
+            for _ in range(600):
+                line.sendall(b"G")
+                time.sleep(0.05)
+        assert b"<html" in fetch(server.url)
+
+
+ROWS, TURNS = np.zeros((2, 3)), [[1, 0, 0, 0]] * 2
+#: What does not fit a live view, and what is told.
+UNFIT: dict[str, tuple[Any, ...]] = {
+    "times .*abc": ("abc", {}), "times .*complex": ([1j], {}), "times .*no real": (object(), {}),
+    r"body 'b': 2 rows of 3 .*\(3, 2\)": ([2, 3], {"b": (ROWS.reshape(3, 2), TURNS)}),
+    "body 'b': 2 rows of 4": ([2, 3], {"b": (ROWS, [1, 0, 0, 0])}), "body 'b': .* not finite": ([2, 3], {"b": (ROWS * np.nan, TURNS)}),
+    "body 'b' .*no real numbers": ([2, 3], {"b": ("x", TURNS)}), "body 'b': give a pair": ([2, 3], {"b": ROWS}),
+    "poses are given by name": ([2, 3], [ROWS, TURNS]), "channels are given by name": ([2, 3], {}, [1, 2]),
+    "channel 'c' .*complex": ([2, 3], {}, {"c": [1j, 2]}), "arrow 'a': give a pair of feet": ([2, 3], {}, None, {"a": 3}),
+    "arrow 'a': 2 rows": ([2, 3], {}, None, {"a": (ROWS, ROWS[0])}), "amplitudes of 's'": ([2, 3], {}, None, None, {"s": np.zeros((2, 4, 5))}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("told", UNFIT)
+def test_motion_that_does_not_fit_is_refused(told: str) -> None:
+    with serve(Scene("live", [Body("b")]), open_browser=False, live=True) as server:
+        with pytest.raises(InputError, match=told):
+            server.append(*UNFIT[told])
+        server.append([2, 3], {"b": (ROWS, TURNS)})  # nothing of it was shown
+
+
+@pytest.mark.parametrize("port", [-1, 99999, "a", None, 1.5])
+def test_ports_that_are_none_are_refused(port: Any) -> None:
+    with pytest.raises(InputError, match="port = "):
+        serve(Scene("x"), False, port=port)
+
+
+def test_a_taken_port_and_no_scene_are_told() -> None:
+    with serve(Scene("x"), False) as server, pytest.raises(InputError, match="cannot be taken .*port=0"):
+        serve(Scene("x"), False, port=int(server.url.split("/")[2].split(":")[1]))
+    with pytest.raises(InputError, match="None is no scene"):
+        serve(None, False)  # type: ignore[arg-type]
+
+
+def test_answers_hold_numbers_that_pages_can_read() -> None:
+    with serve("<p>", open_browser=False, answer=lambda asked: {"x": float("nan"), "y": [float("inf"), 1.0]}) as server:
+        assert ask(server, b"{}").endswith(b'{"x":null,"y":[null,1.0]}')
 
 
 def ask(server: server_module.Server, question: bytes) -> bytes:
