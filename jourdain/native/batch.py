@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from ..symbolic.expr import ZERO, Expr
 from ..symbolic.function import SymbolicFunction
 from .names import entry_name, is_parameters
 
@@ -12,7 +15,8 @@ def batch_ir(f: SymbolicFunction, lanes: int) -> str:
     """Driver over many states: ``name_batch(args, strides, first, last, scratch, inner)``.
 
     ``args`` as for the function but with the batch arrays, ``strides`` in doubles from one state to the next (0: common
-    to all); scratch holds the transposed block, the pointers of the inner call, and the workspace.
+    to all); scratch holds the transposed block, the pointers of the inner call, and the workspace.  Zeros of matrices are set in
+    the block once, and squares of nothing but zeros are not read from it.
     """
     inputs = [a for a in f.inputs if not is_parameters(a.symbols)]
     sizes = [len(a.symbols) for a in inputs] + [int(np.prod(r.shape)) for r in f.outputs]
@@ -29,7 +33,8 @@ def batch_ir(f: SymbolicFunction, lanes: int) -> str:
             f"  %stride{i} = load i64, ptr %sp{i}",
         ]
         offset += size * lanes
-    n = len(sizes)
+    n, name = len(sizes), entry_name(f.name)
+    blank = {i: _zero_squares(r.expressions, lanes) for i, r in enumerate(f.outputs, len(inputs))}
     lines += [
         f"  %kfrom = getelementptr ptr, ptr %args, i64 {n}", "  %k = load ptr, ptr %kfrom",
         f"  %kslot = getelementptr ptr, ptr %inner, i64 {n}", "  store ptr %k, ptr %kslot",
@@ -37,6 +42,7 @@ def batch_ir(f: SymbolicFunction, lanes: int) -> str:
         f"  %wslot = getelementptr ptr, ptr %inner, i64 {n + 1}", "  store ptr %work, ptr %wslot",
         "  %end = sub i64 %last, 1",
         "  br label %loop", "loop:", "  %row = phi i64 [%first, %entry], [%next, %done]",
+        f"  %code = phi ptr [@{name}, %entry], [@{name}_kept, %done]",
         "  %more = icmp slt i64 %row, %last", "  br i1 %more, label %rows, label %exit", "rows:",
     ]  # fmt: skip
     for lane in range(lanes):
@@ -47,20 +53,33 @@ def batch_ir(f: SymbolicFunction, lanes: int) -> str:
         ]
     previous = "rows"
     for i in range(len(inputs)):
-        lines += _transfer(i, sizes[i], lanes, previous, inward=True)
+        lines += _transfer(i, sizes[i], lanes, previous)
         previous = f"after{i}"
-    lines += [f"  %status = call i32 @{entry_name(f.name)}(ptr %inner)"]
+    lines += ["  %status = call i32 %code(ptr %inner)"]
     for i in range(len(inputs), n):
-        lines += _transfer(i, sizes[i], lanes, previous, inward=False)
+        lines += _transfer(i, sizes[i], lanes, previous, blank[i])
         previous = f"after{i}"
     lines += ["  br label %done", "done:", f"  %next = add i64 %row, {lanes}", "  br label %loop", "exit:", "  ret i32 0"]
     body = "\n".join(lines)
-    return f"define i32 @{entry_name(f.name)}_batch(ptr %args, ptr %strides, i64 %first, i64 %last, ptr %scratch, ptr %inner) #0 {{\n{body}\n}}\n"
+    tables = "".join(_table(i, flags) for i, flags in blank.items() if any(flags))
+    return f"{tables}define i32 @{name}_batch(ptr %args, ptr %strides, i64 %first, i64 %last, ptr %scratch, ptr %inner) #0 {{\n{body}\n}}\n"
 
 
-def _transfer(i: int, size: int, lanes: int, previous: str, inward: bool) -> list[str]:
-    """Code that transposes one array between states in rows and states in lanes: squares of lanes × lanes, then the rest."""
-    lines = []
+def _zero_squares(values: Sequence[Expr], lanes: int) -> list[bool]:
+    """Which columns of a result, as many at a time as there are lanes, are zero in every state."""
+    return [all(e is ZERO for e in values[c : c + lanes]) for c in range(0, len(values) - len(values) % lanes, lanes)]
+
+
+def _table(i: int, flags: Sequence[bool]) -> str:
+    return f"@zeros{i} = internal constant [{len(flags)} x i8] [{', '.join(f'i8 {int(z)}' for z in flags)}]\n"
+
+
+def _transfer(i: int, size: int, lanes: int, previous: str, blank: Sequence[bool] | None = None) -> list[str]:
+    """Code that transposes one array between states in rows and states in lanes: squares of lanes × lanes, then the rest.
+
+    ``blank`` is given for results, which leave the lanes: squares that are zero.
+    """
+    inward, lines = blank is None, []
     for lane in range(lanes):
         lines += [
             f"  %o{i}_{lane} = mul i64 %r{lane}, %stride{i}",
@@ -68,7 +87,7 @@ def _transfer(i: int, size: int, lanes: int, previous: str, inward: bool) -> lis
         ]
     whole = size - size % lanes
     if whole:
-        lines += _square(i, whole, lanes, previous, inward)
+        lines += _square(i, whole, lanes, previous, blank)
     for c in range(whole, size):
         for lane in range(lanes):
             name = f"{i}_{c}_{lane}"
@@ -84,12 +103,12 @@ def _transfer(i: int, size: int, lanes: int, previous: str, inward: bool) -> lis
     return [*lines, f"  br label %after{i}", f"after{i}:"]
 
 
-def _square(i: int, whole: int, lanes: int, previous: str, inward: bool) -> list[str]:
+def _square(i: int, whole: int, lanes: int, previous: str, blank: Sequence[bool] | None) -> list[str]:
     """Loop over squares: vectors loaded from one side, transposed by log₂(lanes) stages of shuffles, stored to the other."""
-    T = f"<{lanes} x double>"
+    T, inward = f"<{lanes} x double>", blank is None
     lines = [
         f"  br label %copy{i}", f"copy{i}:",
-        f"  %c{i} = phi i64 [0, %{previous}], [%c{i}n, %copy{i}]",
+        f"  %c{i} = phi i64 [0, %{previous}], [%c{i}n, %step{i}]",
         f"  %b{i} = mul i64 %c{i}, {lanes}",
         f"  %base{i} = getelementptr double, ptr %block{i}, i64 %b{i}",
     ]  # fmt: skip
@@ -98,6 +117,14 @@ def _square(i: int, whole: int, lanes: int, previous: str, inward: bool) -> list
             f"  %s{i}_{k} = getelementptr double, ptr %base{i}, i64 {k * lanes}",
             f"  %g{i}_{k} = getelementptr double, ptr %p{i}_{k}, i64 %c{i}",
         ]
+    if blank and any(blank):
+        lines += [
+            f"  %q{i} = udiv exact i64 %c{i}, {lanes}",
+            f"  %zp{i} = getelementptr i8, ptr @zeros{i}, i64 %q{i}", f"  %z{i} = load i8, ptr %zp{i}",
+            f"  %blank{i} = icmp ne i8 %z{i}, 0", f"  br i1 %blank{i}, label %zero{i}, label %full{i}", f"zero{i}:",
+            *(f"  store {T} zeroinitializer, ptr %g{i}_{k}, align 8" for k in range(lanes)),
+            f"  br label %step{i}", f"full{i}:",
+        ]  # fmt: skip
     source, target = ("g", "s") if inward else ("s", "g")
     lines += [f"  %t{i}_0_{k} = load {T}, ptr %{source}{i}_{k}, align 8" for k in range(lanes)]
     stage, distance = 0, 1
@@ -115,8 +142,9 @@ def _square(i: int, whole: int, lanes: int, previous: str, inward: bool) -> list
     lines += [f"  store {T} %t{i}_{stage}_{k}, ptr %{target}{i}_{k}, align 8" for k in range(lanes)]
     return [
         *lines,
+        f"  br label %step{i}", f"step{i}:",
         f"  %c{i}n = add i64 %c{i}, {lanes}",
         f"  %m{i} = icmp slt i64 %c{i}n, {whole}",
         f"  br i1 %m{i}, label %copy{i}, label %rest{i}",
         f"rest{i}:",
-    ]
+    ]  # fmt: skip

@@ -1,7 +1,8 @@
 """Sine and cosine as LLVM IR: one text for scalars and SIMD vectors, at most 2 ulp off, the same on every platform.
 
 Range reduction after Cody and Waite with π/2 in three parts and a tail (arguments up to about 8·10⁵; larger ones go to
-the C library, lane by lane, and have its accuracy), then the minimax polynomials of fdlibm's kernels.
+the C library, lane by lane, and have its accuracy), then the minimax polynomials of fdlibm's kernels.  Single angles wait for the longest row of
+operations that need each other, so rows are kept short.
 """
 
 from __future__ import annotations
@@ -52,43 +53,42 @@ class _Writer:
     def op(self, op: str, a: str, b: str) -> str:
         return self.emit(f"{op} {self.T} {a}, {b}")
 
-    def horner(self, z: str, coefficients: list[float]) -> str:
-        value = self.number(coefficients[-1])
-        for c in reversed(coefficients[:-1]):
-            value = self.op("fadd contract", self.op("fmul contract", value, z), self.number(c))
-        return value
+    def fused(self, op: str, factor: str, other: str, term: str, first: bool = True) -> str:
+        """factor · other ± term, or with ``first`` false term ± factor · other, with one rounding where the processor can."""
+        product = self.op("fmul contract", factor, other)
+        return self.op(f"{op} contract", *((product, term) if first else (term, product)))
+
+    def polynomial(self, z: str, z2: str, z4: str, c: list[float]) -> str:
+        """Of six coefficients, by pairs (Estrin): half of the operations that wait for each other in Horner's scheme."""
+        low, middle, high = (self.fused("fadd", z, self.number(c[i + 1]), self.number(c[i])) for i in (0, 2, 4))
+        return self.fused("fadd", z4, high, self.fused("fadd", z2, middle, low))
 
 
 def _reduced(w: _Writer) -> tuple[str, str, str]:
-    """Remainder r + tail of x by π/2 and the quadrant's integer bits."""
+    """x by π/2: remainder r − low and the quadrant's integer bits.
+
+    The first two parts of π/2 have so many zeros that their products with k are exact, so that nothing but ``low`` depends on fused operations.
+    """
     magic = 6755399441055744.0  # 1.5·2⁵²: adding it rounds to an integer left in the low bits
-    shifted = w.op("fadd", w.op("fmul", "%x", w.number(0.6366197723675814)), w.number(magic))
+    shifted = w.fused("fadd", "%x", w.number(0.6366197723675814), w.number(magic))
     k = w.op("fsub", shifted, w.number(magic))
-    a = w.op("fsub", "%x", w.op("fmul", k, w.number(1.57079632673412561417e00)))
-    b = w.op("fmul", k, w.number(6.07710050630396597660e-11))
-    r = w.op("fsub", a, b)
+    a = w.fused("fsub", k, w.number(1.57079632673412561417e00), "%x", first=False)
+    r = w.fused("fadd", k, w.number(-6.07710050630396597660e-11), a)
     # the part of k·π/2 not yet taken off; subtracted (not added) so that the zero of x = −0 keeps its sign
-    excess = w.op("fsub", b, w.op("fsub", a, r))
-    low = w.op("fadd", excess, w.op("fmul", k, w.number(2.02226624879595063154e-21)))
-    high = w.op("fsub", r, low)
-    tail = w.op("fsub", w.op("fsub", r, high), low)
-    return high, tail, w.emit(f"bitcast {w.T} {shifted} to {w.I}")
+    excess = w.fused("fsub", k, w.number(6.07710050630396597660e-11), w.op("fsub", a, r))
+    return r, w.fused("fadd", k, w.number(2.02226624879595063154e-21), excess), w.emit(f"bitcast {w.T} {shifted} to {w.I}")
 
 
-def _kernels(w: _Writer, r: str, y: str) -> tuple[str, str]:
-    """sin(r + y) and cos(r + y) for |r| ≤ π/4."""
+def _kernels(w: _Writer, r: str, low: str) -> tuple[str, str]:
+    """sin(r − low) and cos(r − low) for |r| ≤ π/4 and |low| ≤ 2e-15, which need not be below the last place of r."""
     z = w.op("fmul", r, r)
-    v = w.op("fmul", z, r)
-    p = w.horner(z, _SIN[1:])
-    half_tail = w.op("fmul", w.number(0.5), y)
-    inner = w.op("fsub contract", w.op("fmul contract", z, w.op("fsub contract", half_tail, w.op("fmul contract", v, p))), y)
-    sine = w.op("fsub", r, w.op("fsub contract", inner, w.op("fmul contract", v, w.number(_SIN[0]))))
-    q = w.op("fmul contract", z, w.horner(z, _COS))
-    half = w.op("fmul", z, w.number(0.5))
+    z2 = w.op("fmul", z, z)
+    z4, v, half = w.op("fmul", z2, z2), w.op("fmul", z, r), w.op("fmul", z, w.number(0.5))
     head = w.op("fsub", w.number(1.0), half)
+    sine = w.op("fsub", r, w.fused("fsub", v, w.polynomial(z, z2, z4, _SIN), w.op("fmul", low, head), first=False))
     rest = w.op("fsub", w.op("fsub", w.number(1.0), head), half)
-    correction = w.op("fsub contract", w.op("fmul contract", z, q), w.op("fmul contract", r, y))
-    return sine, w.op("fadd", head, w.op("fadd", rest, correction))
+    rest = w.fused("fadd", w.fused("fadd", v, w.number(_SIN[0]), r), low, rest)
+    return sine, w.op("fadd", head, w.fused("fadd", z2, w.polynomial(z, z2, z4, _COS), rest))
 
 
 def _rotated(w: _Writer, sine: str, cosine: str, bits: str) -> tuple[str, str]:
@@ -136,8 +136,8 @@ def sincos_ir(lanes: int, attributes: str) -> str:
         w.lines.append(f"  ret {pair} {w.emit(f'insertvalue {pair} {first}, {w.T} {cosine}, 1')}")
 
     w.lines.append("near:")
-    r, y, bits = _reduced(w)
-    pair_of(*_rotated(w, *_kernels(w, r, y), bits))
+    r, low, bits = _reduced(w)
+    pair_of(*_rotated(w, *_kernels(w, r, low), bits))
     w.lines.append("far:")
     pair_of(*_far(w))
     body = "\n".join(w.lines)

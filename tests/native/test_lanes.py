@@ -13,6 +13,7 @@ from jourdain.native.ir import CHUNK
 from jourdain.native.lanes import Lanes, aligned
 from jourdain.symbolic.function import Argument, Result, SymbolicFunction
 from jourdain.symbolic.functions import absolute, maximum, sign, where
+from tests.native.builder import compiled, positions
 
 
 @pytest.mark.parametrize("lanes", [2, 4, 8])
@@ -36,3 +37,21 @@ def test_what_lanes_share_is_computed_once_and_right(lanes: int, length: int) ->
     assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(wide.address)(args.ctypes.data) == 0
     one_by_one = np.array([alone(point, row) for row in directions])
     assert pytest.approx(one_by_one, rel=1e-13, abs=1e-14) == out.reshape(-1, lanes).T
+
+
+@pytest.mark.parametrize("share", [0.3, 0.8, 0.98, 1.0])
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_zeros_of_matrices_in_batches(share: float, lanes: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Zeros, which are set once and whose squares are not read, are in every result, whatever stood there, and other entries have the bits of single calls."""
+    monkeypatch.setattr("jourdain.native.engine.lanes", lambda: lanes)
+    x, shape = positions(4), (11, 13)
+    entries = [S.as_expr(0.0) if z else S.sin(x[i % 4]) * x[(i + 1) % 4] + i for i, z in enumerate(rng.random(143) < share)]
+    dense = [S.cos(x[0]) * x[1], *([S.as_expr(0.0)] * 40), x[2], x[3]]
+    f = compiled({"q": x}, {"M": np.array(entries, dtype=object).reshape(shape), "v": dense}, f"zeros{int(100 * share)}_{lanes}")
+    for n in (2, 3, 8, 17, 50):
+        points = rng.normal(size=(n, 4))
+        out = np.full((n, *shape), np.nan), np.full((n, 43), np.nan)
+        f(points, out=out)
+        for k, point in enumerate(points):
+            for found, single in zip(out, f(point), strict=True):
+                np.testing.assert_array_equal(found[k], single)
