@@ -56,10 +56,12 @@ def select(m: Any, h: float, free: Any) -> None:
 @jit
 def _lands_flat(s: Any, k: int, h: float) -> bool:
     """Whether another point of the same two shapes meets in the step, too: faces and edges come to lie on each other without loss of contact."""
-    for other in (k - 1, k + 1):
-        if 0 <= other < s.count and s.key[3 * other] == s.key[3 * k] and s.key[3 * other + 1] == s.key[3 * k + 1]:
+    for way in (-1, 1):
+        other = k + way
+        while 0 <= other < s.count and s.key[3 * other] == s.key[3 * k] and s.key[3 * other + 1] == s.key[3 * k + 1]:
             if s.gap[other] + h * s.speed[3 * other] < 0.0 and s.speed[3 * other] < ALIKE * s.speed[3 * k]:
                 return True
+            other += way
     return False
 
 

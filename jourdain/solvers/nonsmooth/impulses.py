@@ -195,7 +195,7 @@ def book(m: Any, h: float, v: Any, residual: float, depth: float, done: int, x: 
     for i in range(first, m.books):
         x[i] = 0.0
     acting, lost = 0.0, m.moved
-    m.last_sum = velocity_sum(v, m.nv)
+    m.last.sum = velocity_sum(v, m.nv)
     for k in range(s.count):
         if p[3 * k] > 0.0 and s.sort[k] < DRY:
             acting += 1.0

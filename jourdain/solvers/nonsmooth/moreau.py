@@ -80,7 +80,7 @@ def _implicit(m: Any, h: float, slope: Any, v: Any, middle: Any, free: Any, chan
 @hot
 def _follows(m: Any, t: float, v: Any) -> bool:
     """Whether velocities at an instant are those with which the last step ended."""
-    return m.last_h > 0.0 and m.last_t == t and abs(velocity_sum(v, m.nv) - m.last_sum) <= FOLLOWS * _size(v, m.nv)  # type: ignore[no-any-return]
+    return m.last.h > 0.0 and m.last.t == t and abs(velocity_sum(v, m.nv) - m.last.sum) <= FOLLOWS * _size(v, m.nv)  # type: ignore[no-any-return]
 
 
 class Correction(Record):
@@ -104,7 +104,7 @@ def correct_after(args: int) -> int:
     a.args[0], a.args[1], a.args[2] = a.t, a.x, a.out
     status = call(a.function, a.args)
     if own and status == 0:
-        m.last_sum = velocity_sum(doubles(a.x if a.in_place == 1 else a.out, n)[m.nq :], m.nv)
+        m.last.sum = velocity_sum(doubles(a.x if a.in_place == 1 else a.out, n)[m.nq :], m.nv)
     return status
 
 
@@ -144,7 +144,7 @@ def step(address: int) -> int:
             if status != 0:
                 clock.t_bad, count.bad_status = clock.t, status
                 return RHS_FAILED
-            find_turning(m.contacts, m.parts, h / (h + m.last_h) if _follows(m, clock.t, v_old) else 0.0, v_old)
+            find_turning(m.contacts, m.parts, h / (h + m.last.h) if _follows(m, clock.t, v_old) else 0.0, v_old)
         if m.stiffness.size > 0:
             _implicit(m, h, slope[nq:], v_old, middle[nq:], free, change)
         known = m.contacts.count
@@ -176,7 +176,7 @@ def step(address: int) -> int:
     if status != 0:
         return status
     accept(clock, count, h, hit)
-    m.last_t, m.last_h = clock.t, h
+    m.last.t, m.last.h = clock.t, h
     return 0
 
 

@@ -36,6 +36,17 @@ class Worst(Record):
     speed: float  # at which a coefficient of restitution is not a number; the residual is infinite then
 
 
+class Last(Record):
+    """The last step, by which a step knows whether it follows that one: its end, its length, and a sum over the velocities it left.
+
+    Sessions copy what they are handed over; what a run, its projections and Python share is a record of its own.
+    """
+
+    t: float
+    h: float
+    sum: float
+
+
 class Moreau(Record):
     """Arguments as a session hands them over, then contacts and laws."""
 
@@ -62,10 +73,7 @@ class Moreau(Record):
     worst: Worst
     couples: int  # whether some contact resists rolling or spinning
     halfway: int  # whether all parts are bodies that nothing holds: one array is then J and M⁻¹Jᵀ of the problems
-    #: the end of the last step, its length, and a sum over its velocities, by which a step knows whether it follows that one
-    last_t: float
-    last_h: float
-    last_sum: float
+    last: Last
     moved: float  # work of forces along the way by which positions were corrected in the step
     stiffness: Floats  # K and C of implicit forces, nv × nv each; empty where there are none
     damping: Floats

@@ -24,7 +24,7 @@ from ...run import Outcome, Settings
 from ...state import State
 from ..alpha import AlphaRun
 from .contacts import SWEEPS, TOLERANCE, TreeContacts
-from .moreau import contact_channels, steps_again, told_of_laws
+from .moreau import contact_channels, step_again, told_of_laws
 from .table import ContactTable
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ class NonsmoothAlphaRun(AlphaRun):
         return told_of_laws(found, self.contacts, self._control[1])
 
     def _again(self, solution: Solution, k: int) -> tuple[TreeContacts, float]:
-        """Takes step k of a solution of this run once more, after the one before it; the contacts as that step leaves them."""
-        state, known, span, settings = steps_again(self, solution, k)
+        """Takes step k of a solution of this run once more; the contacts as that step leaves them."""
+        state, known, span, settings = step_again(self, solution, k)
         run = NonsmoothAlphaRun(self.system, state, span, Inputs(self.system, *known), settings, rho=self.rho)
         run.go()
         return run.contacts, float(settings.step or 0.0)

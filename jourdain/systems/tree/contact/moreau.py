@@ -24,6 +24,7 @@ from ...state import State, split_state
 from ..crossing import joined
 from ..runs import ProjectedRun
 from .contacts import SWEEPS, TOLERANCE, TreeContacts
+from .instant import rows_of
 from .table import ContactTable
 
 if TYPE_CHECKING:
@@ -65,8 +66,10 @@ class MoreauMarch(OdeRun):
         raise NotImplementedError
 
     def _double_room(self) -> None:
+        known = self._touching()
         self.contacts.raise_room(2 * self.contacts.room)
         self._note_warm()
+        self._take_up(*known)
 
     def _note_warm(self) -> None:
         s = self.contacts.record.contacts
@@ -84,8 +87,8 @@ class MoreauMarch(OdeRun):
     def _touching(self) -> tuple[np.ndarray, ...]:
         """Keys, impulses and speeds of the contacts of the last step; its end, its length and the sum over its velocities."""
         s, *arrays = self._warm
-        last = self.contacts.record
-        return *(x[: 3 * s.old_count].copy() for x in arrays), np.array([last.last_t, last.last_h, last.last_sum])
+        last = self.contacts.record.last
+        return *(x[: 3 * s.old_count].copy() for x in arrays), np.array([last.t, last.h, last.sum])
 
     def _take_up(self, keys: np.ndarray, impulses: np.ndarray, speeds: np.ndarray, step: np.ndarray) -> None:
         while len(keys) > self._warm[1].size:
@@ -94,8 +97,8 @@ class MoreauMarch(OdeRun):
         s.old_count = len(keys) // 3
         for own, given in zip(arrays, (keys, impulses, speeds), strict=True):
             own[: len(keys)] = given
-        last = self.contacts.record
-        last.last_t, last.last_h, last.last_sum = map(float, step)
+        last = self.contacts.record.last
+        last.t, last.h, last.sum = map(float, step)
 
     def portable(self, saved: Callable[[str], Any]) -> dict[str, Any]:
         """What contacts did in the last step."""
@@ -156,24 +159,48 @@ class MoreauMarch(OdeRun):
         return trajectory.x if len(t) == len(trajectory.t) else trajectory.at(t)
 
     def _again(self, solution: Solution, k: int) -> tuple[TreeContacts, float]:
-        """Takes step k of a solution of this run once more, after the one before it; the contacts as that step leaves them."""
-        state, known, span, settings = steps_again(self, solution, k)
+        """Takes step k of a solution of this run once more, with what the one before it leaves; the contacts as that step leaves them."""
+        prepared: Callable[[MoreauMarch], None] = lambda run: None
+        if k > 0:
+            before = self._one_step(solution, k - 1)
+            touching, rows = before._touching(), before._last_rows()  # the next one may get the same memory
+            prepared = lambda run: run._take_up(*_as_it_was(run, touching, rows))
+        run = self._one_step(solution, k, prepared)
+        return run.contacts, float(run.settings.step or 0.0)
+
+    def _one_step(self, solution: Solution, k: int, prepared: Callable[[MoreauMarch], None] = lambda run: None) -> MoreauMarch:
+        """Step k of a solution of this run, from its own states."""
+        state, known, span, settings = step_again(self, solution, k)
         tolerance, limit = self._control
         run = type(self)(
             self.system, state, span, Inputs(self.system, *known), settings, tolerance=tolerance, max_iterations=limit, overlap="push apart"
         )
+        prepared(run)
         run.go()
-        return run.contacts, float(settings.step or 0.0)
+        return run
+
+    def _last_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """J and d of the contacts of the last step."""
+        contacts = self.contacts.record
+        s, parts = contacts.contacts, contacts.parts
+        return rows_of(s, parts, s.J, np.arange(s.count), contacts.nv), s.drift[: 3 * s.count].copy()
 
 
-def steps_again(run: OdeRun, solution: Solution, k: int) -> tuple[State, list[dict[str, float]], tuple[float, float], Settings]:
-    """State, inputs and memories, span and settings to take step k of a solution once more, after the one before it."""
-    s, first, h = run.system, max(0, k - 1), float(solution.t[k + 1] - solution.t[k])
-    t = float(solution.t[first])
+def _as_it_was(run: MoreauMarch, touching: tuple[np.ndarray, ...], rows: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, ...]:
+    """What a step remembers of the one before it: speeds and their sum with the velocities that a run has kept, which those of a step taken alone differ from."""
+    keys, impulses, _, step = touching
+    J, drift = rows
+    v = run.own.v
+    return keys, impulses, J @ v + drift, np.array([run.span[0], step[1], (1.0 + np.arange(len(v)) % 7) @ v])
+
+
+def step_again(run: OdeRun, solution: Solution, k: int) -> tuple[State, list[dict[str, float]], tuple[float, float], Settings]:
+    """State, inputs and memories, span and settings to take step k of a solution once more."""
+    s, t, end = run.system, float(solution.t[k]), float(solution.t[k + 1])
     names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
-    state = split_state(s, np.array([solution[n][first] for n in names]), t)
-    known = [{n: float(solution[n][first]) for n in group} for group in (s.model.outer_inputs, s.model.memories)]
-    return state, known, (t, float(solution.t[k + 1])), replace(run.settings, step=h, times=None, progress=False)
+    state = split_state(s, np.array([solution[n][k] for n in names]), t)
+    known = [{n: float(solution[n][k]) for n in group} for group in (s.model.outer_inputs, s.model.memories)]
+    return state, known, (t, end), replace(run.settings, step=end - t, times=None, progress=False)
 
 
 class MoreauRun(MoreauMarch, ProjectedRun):
@@ -218,4 +245,4 @@ def contact_channels(contacts: TreeContacts, x: np.ndarray) -> dict[str, Channel
     return found
 
 
-__all__ = ["MoreauMarch", "MoreauRun", "contact_channels", "steps_again", "told_of_laws"]
+__all__ = ["MoreauMarch", "MoreauRun", "contact_channels", "step_again", "told_of_laws"]

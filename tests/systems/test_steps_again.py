@@ -1,0 +1,53 @@
+"""Moreau's steps remember the step before: a restart goes on as if the run had never stopped, and a step that is looked at again is the one that was taken."""
+
+import numpy as np
+import pytest
+
+import jourdain as jd
+
+
+def tumbling(formulation: str = "recursive") -> jd.System:
+    """A cylinder that comes to slide on a box, both free in space: rows of contacts turn fast."""
+    m = jd.Model("tumbling", gravity=(0, 0, 0))
+    a, b = m.body("a", shape=jd.cylinder(0.1, 0.3, density=1000.0)), m.body("b", shape=jd.box(0.2, 0.3, 0.25, density=1000.0))
+    m.free("fa", m.ground, a)
+    m.free("fb", m.ground, b)
+    m.contact("c", law=jd.contact.rigid(friction=0.3))
+    return m.compile(formulation=formulation)
+
+
+def start() -> dict[str, float]:
+    """A random one, in which the rim slides on a face from 0.07 s on."""
+    rng, given = np.random.default_rng(58), dict[str, float]()
+    way = rng.normal(size=3)
+    way /= np.linalg.norm(way)
+    offset = 0.03 * rng.normal(size=3)
+    speed = -2 * way + 0.3 * rng.normal(size=3)
+    for i, x in enumerate("xyz"):
+        given |= {f"fa.{x}": 0.5 * way[i] + offset[i], f"fa.{x}_rate": speed[i]}
+        given |= {f"fa.orientation.omega_{x}": rng.normal(), f"fb.orientation.omega_{x}": rng.normal()}
+    for body in ("fa", "fb"):
+        e = rng.normal(size=4)
+        given |= {f"{body}.orientation.e{k}": v for k, v in enumerate(e / np.linalg.norm(e))}
+    return given
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "cartesian", "natural", "directors"])
+def test_forces_of_points_are_those_of_the_channels(formulation: str) -> None:
+    run = tumbling(formulation).simulate(start(), t=0.1, method="moreau", step=5e-4)
+    force = run["c.a.force"]
+    rows = [k for k in range(150, 200, 7) if np.abs(force[k]).max() > 0.0]
+    assert len(rows) > 5
+    for k in rows:
+        total = sum((c.force for c in run.contacts.at(run.t[k])), np.zeros(3))
+        np.testing.assert_allclose(total, force[k], atol=1e-6 * np.abs(force[k]).max())
+
+
+def test_a_restart_goes_on_as_if_the_run_had_never_stopped() -> None:
+    s = tumbling()
+    whole = s.simulate(start(), t=0.12, method="moreau", step=5e-4)
+    half = s.simulate(start(), t=0.09, method="moreau", step=5e-4)
+    rest = s.simulate(half, t=0.03, method="moreau", step=5e-4)
+    n = len(half.t) - 1
+    for name in ("fa.x", "fa.x_rate", "fa.orientation.omega_x", "fb.orientation.omega_z", "c.a.force"):
+        np.testing.assert_allclose(rest[name][1:], whole[name][n + 1 :], rtol=1e-9, atol=1e-12)
