@@ -13,6 +13,7 @@ from ...solvers.sensitivity.field import Field
 from ...solvers.sensitivity.modes import map_by_mode
 from ...symbolic.expr import ZERO, Expr, add, mul, sub, symbol
 from ...symbolic.functions import sqrt
+from ...symbolic.graph import free_symbols
 from ...systems.inputs import Inputs
 from ...systems.sensitivity import RESULTS, Derived
 from .constrained_runs import Constrained
@@ -30,7 +31,7 @@ SLOTS = {"value": 4, "push": 6, "pull": 6}
 
 
 class Striking(Differentiable):
-    """A tree with rigid contacts: the mode of a piece says which of them are closed, and what they do."""
+    """A mechanism with rigid contacts: the mode of a piece says which of them are closed, and what they do."""
 
     def __init__(self, system: Any, inputs: Inputs, method: str, start: Any, history: History, modes: list[tuple[State, ...]]) -> None:
         self.history, self.modes = history, modes
@@ -60,8 +61,7 @@ class Striking(Differentiable):
 
     def _held(self, states: tuple[State, ...]) -> tuple[list[Expr], list[Expr]]:
         """Accelerations, and forces of the rows of closed contacts."""
-        rows = self.places.rows
-        return rows.held(grips_of(states), self.places.selected[states, False]) if states else (rows.free, [])
+        return self.places.rows.held(grips_of(states), self.places.selected[states, False] if states else [])
 
     def _expressions_beside(self) -> list[Expr]:
         self._laws = [self._laws_of(states) for states in self.modes]
@@ -266,8 +266,18 @@ class Striking(Differentiable):
         return [*moved, *eq.v, *eq.z, *self.held], [*eq.q, *v, *eq.z, *self.held]
 
 
-class StrikingFree(Striking, Constrained):
-    """The same with quaternions."""
+class StrikingLinked(Striking, Constrained):
+    """The same with quaternions, or with loops that stay closed: their forces are eliminated from the rates of all modes."""
+
+    def check(self, what: str, outputs: Sequence[Expr]) -> None:
+        """Refuses what reads the forces of constraints, too."""
+        super().check(what, outputs)
+        known = {s.id for s in self.multipliers}
+        if any(s.id in known for s in free_symbols(list(outputs))):
+            raise NotCarried(
+                f"gradient of '{self.system.model.name}': {what} reads reactions of loops beside rigid contacts, which is not carried yet; let it read "
+                "accelerations or places, or use method='differences'"
+            )
 
 
-__all__ = ["Striking", "StrikingFree"]
+__all__ = ["Striking", "StrikingLinked"]
