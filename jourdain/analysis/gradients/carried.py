@@ -14,6 +14,7 @@ from ...systems.inputs import Inputs
 from .constrained_runs import Constrained
 from .contact_history import History, State
 from .contact_places import Places
+from .phased import Phased, Phases
 from .runs import IMPLICIT, OTHERS, OTHERS_BY, TABLEAUS, Differentiable, NotCarried
 from .striking import Striking, StrikingLinked
 
@@ -76,9 +77,10 @@ def differentiable(
         return NotCarried(f"gradient of '{name}': {what}; {remedy}")
 
     others = "use method='differences'"
-    if kind in NOT_WALKED or model.switches or not hasattr(system.reference, "parameter_vector"):
-        told = f"joints that let go ('{next(iter(model.switches))}')" if model.switches else runs
-        raise refuse(f"{told} are not carried yet", others)
+    if kind in NOT_WALKED or not hasattr(system.reference, "parameter_vector"):
+        raise refuse(f"{runs} are not carried yet", others)
+    if model.switches and model.contacts:
+        raise refuse(f"contacts beside joints that let go ('{next(iter(model.switches))}') are not carried yet", others)
     if model.callbacks:
         raise refuse(
             f"'{next(iter(model.callbacks))}' is a Python callback, which has no derivative",
@@ -105,6 +107,8 @@ def differentiable(
     own = system.formulation == "recursive" and kind == "projected" and carrier == method
     load_method(carrier)
     tree = system.reference
+    if model.switches:
+        return Phased(tree, inputs, carrier, start, own, Phases(solution))
     constrained = bool(tree.equations_of_motion.rows or tree.configuration.quaternions)
     kind_of_run = Constrained if constrained else Differentiable
     return kind_of_run(tree, inputs, carrier, start, own)

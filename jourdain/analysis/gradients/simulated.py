@@ -157,7 +157,7 @@ class Simulated:
                 [np.asarray(solution[n], dtype=float) for n in (*s.coordinate_names, *s.velocity_names, *s.model.states)]
             )
         self.x = np.column_stack([rows, self._held_of(solution)]) if self.run.held else np.array(rows, dtype=float)
-        if self.run.moves_events and self.system.model.events:
+        if self.run.moves_events and self.run.events:
             self.t, self.x = with_restarts(self.t, self.x, np.asarray(solution.events.t))
         if self.run.inputs.controllers:
             self._between_samples()
@@ -201,7 +201,7 @@ class Simulated:
     def _at_instants(self) -> dict[float, list[str]]:
         """What happened when: events of the model, those that make something jump first, and then switches."""
         found: dict[float, list[str]] = {}
-        known = self.system.model.events
+        known = self.run.events
         events = self.solution.events
         for t, name in zip(events.t.tolist(), events.names, strict=True) if known else ():
             found.setdefault(t, []).append(name)
@@ -244,6 +244,8 @@ class Simulated:
             if t < self.t[-1]:
                 raise self._apart(names, t)
         self.pieces.append(Piece(first, len(self.t) - 1, last))
+        for piece in self.pieces:
+            piece.mode = self.run.mode_at(float(self.t[piece.first]))
         for before, after in itertools.pairwise(self.pieces):
             if {before.event, *before.others} & self.run.steep:
                 before.stretched = after.stretched = True
@@ -253,7 +255,7 @@ class Simulated:
 
     def _look_at_jumps(self) -> None:
         """Impulses by which the run has closed constraints again after jumps; jumps of coordinates that open loops are refused."""
-        if not self.run.eq.rows or not self.wrt:
+        if not self.run.record.m or not self.wrt:
             return
         nq, nv = self.system.nq, self.system.nv
         for i, piece in enumerate(self.pieces):
@@ -375,8 +377,8 @@ class Simulated:
         if c.kind != "event_time":
             return None
         event, count = c.options["event"], c.options["count"]
-        if event not in self.system.model.events:
-            raise InputError(f"criterion '{item.name}': there is no event '{event}'; there are {', '.join(self.system.model.events)}")
+        if event not in self.run.events:
+            raise InputError(f"criterion '{item.name}': there is no event '{event}'; there are {', '.join(self.run.events)}")
         found = [i for i, piece in enumerate(self.pieces) if piece.event == event]
         if len(found) < count:
             raise InputError(f"criterion '{item.name}': event '{event}' happened {len(found)} times in the run, not {count}")

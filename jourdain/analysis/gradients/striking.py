@@ -13,7 +13,6 @@ from ...solvers.sensitivity.field import Field
 from ...solvers.sensitivity.modes import map_by_mode
 from ...symbolic.expr import ZERO, Expr, add, mul, sub, symbol
 from ...symbolic.functions import sqrt
-from ...symbolic.graph import free_symbols
 from ...systems.inputs import Inputs
 from ...systems.sensitivity import RESULTS, Derived
 from .constrained_runs import Constrained
@@ -102,6 +101,13 @@ class Striking(Differentiable):
         made = [f.lanes_map(self.u, lanes) for f in self._moded]
         wide.push, more = map_by_mode([m for m, _ in made], self.mode, SLOTS["push"])
         return [*kept, *more, *(k for _, k in made)]
+
+    def check_force(self, what: str, force: str) -> None:
+        """Forces that joints transmit have contact forces in them, which their expressions do not know."""
+        raise NotCarried(
+            f"gradient of '{self.system.model.name}': {what} reads '{force}' beside rigid contacts, whose forces it transmits; that is not carried yet: let it "
+            f"read accelerations or places, or read sol['{force.rpartition('.')[0] or force}'] of a run"
+        )
 
     # -- instants -------------------------------------------------------------------------------------------------
 
@@ -268,16 +274,6 @@ class Striking(Differentiable):
 
 class StrikingLinked(Striking, Constrained):
     """The same with quaternions, or with loops that stay closed: their forces are eliminated from the rates of all modes."""
-
-    def check(self, what: str, outputs: Sequence[Expr]) -> None:
-        """Refuses what reads the forces of constraints, too."""
-        super().check(what, outputs)
-        known = {s.id for s in self.multipliers}
-        if any(s.id in known for s in free_symbols(list(outputs))):
-            raise NotCarried(
-                f"gradient of '{self.system.model.name}': {what} reads reactions of loops beside rigid contacts, which is not carried yet; let it read "
-                "accelerations or places, or use method='differences'"
-            )
 
 
 __all__ = ["Striking", "StrikingLinked"]
