@@ -113,6 +113,11 @@ class Phased(Differentiable):
     def _functions(self) -> tuple[Any, ...]:
         return (*((self.renewal,) if self.renews else ()), *(f for run in self.runs for f in run._functions))
 
+    @property
+    def multipliers(self) -> tuple[Expr, ...]:
+        """Symbols of the multipliers of the phase with the most constraints: there is room for so many."""
+        return max((multiplier_symbols(run.eq) for run in self.runs), key=len)
+
     def check_force(self, what: str, force: str) -> None:
         """Multipliers belong to the constraints of a phase."""
         raise NotCarried(
@@ -132,7 +137,7 @@ class Phased(Differentiable):
         if self.renews:
             self.check("the renewal of a memory", self._renewals())
             self.renewal = self._derived("renewal", self._renewals(), symbols, shared)
-        self._new_record(max(len(run.eq.rows) for run in self.runs), len(shared), keep)
+        self._new_record(len(self.multipliers), len(shared), keep)
         self.record.mode = self.mode
         for run in self.runs:
             run.record.impulse, run.record.known = self.record.impulse, self.record.known

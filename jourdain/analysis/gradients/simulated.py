@@ -125,6 +125,7 @@ class Simulated:
         if self.run.scheme.implicit:
             self.walks.need("push")
         rows = ~np.isin(self.t, [t for t, _ in self.located.instants]) if self.located.own else np.ones(len(self.t), bool)
+        rows[[p.last for p in self.pieces if p.goes_on]] = False  # which side of an event the rows there are differs from run to run
         before = self.x[rows]
         leg = self.walks.path.leg
         leg.anew = 1
@@ -136,6 +137,8 @@ class Simulated:
             leg.anew = 0
         if self.run.own or not told:
             return
+        n = found.shape[1] - len(self.run.held)  # what is held follows from the states
+        found, before = found[:, :n], before[:, :n]
         gap = float(
             (np.abs(found - before).max(axis=0) / np.maximum(np.abs(before).max(axis=0), 1e-12 + 1e-6 * np.abs(before).max())).max()
         )
