@@ -5,7 +5,8 @@ A contact has three rows u = J v + drift: the normal one, which is the rate of t
     M v̇ = f + D λ,   J v̇ + γ = 0,
 
 with D = Jᵀ where they stick and D = J_Nᵀ − μ (d₁ J₁ᵀ + d₂ J₂ᵀ) where they slide along d (F. Pfeiffer and C. Glocker, *Multibody Dynamics with
-Unilateral Contacts*, 1996, ch. 5).  Impulses p of an impact solve the same rows with u_N⁺ = −e u_N⁻.
+Unilateral Contacts*, 1996, ch. 5).  Impulses p of an impact solve the same rows with u_N⁺ = −e u_N⁻.  Where loops are closed, M⁻¹ is that of motions that
+keep them closed, M⁻¹ − M⁻¹J_Lᵀ(J_L M⁻¹J_Lᵀ)⁻¹J_L M⁻¹.
 """
 
 from __future__ import annotations
@@ -74,10 +75,11 @@ class Grip:
 
 
 class ContactRows:
-    """Rows of all contacts of a tree with what they do to its velocities."""
+    """Rows of all contacts of a tree with what they do to its velocities, where loops stay closed."""
 
-    def __init__(self, eq: Equations) -> None:
-        self.eq, self.contacts = eq, list[Touching]()
+    def __init__(self, eq: Equations, links: Sequence[int] = ()) -> None:
+        """``links`` are the independent ones of the constraints that close loops: they hold whatever contacts do."""
+        self.eq, self.contacts, self.links = eq, list[Touching](), list(links)
         self._rows: dict[tuple[int, int], list[Expr]] = {}
         self._drifts: dict[tuple[int, int], Expr] = {}
 
@@ -131,14 +133,40 @@ class ContactRows:
         return self._drifts[contact, r]
 
     @cached_property
+    def closing(self) -> list[list[Expr]]:
+        """J of the constraints."""
+        J, n = self.eq.constraint_jacobian if self.links else {}, len(self.eq.v)
+        return [[J.get((i, j), ZERO) for j in range(n)] for i in self.links]
+
+    @cached_property
     def free(self) -> list[Expr]:
-        """Accelerations without contacts."""
-        return tree_accelerations(self.eq, self.eq.joint_forces, loads=True)
+        """Accelerations without contacts: M v̇ = f + Jᵀλ, J v̇ + γ = 0."""
+        a = tree_accelerations(self.eq, self.eq.joint_forces, loads=True)
+        if not self.links:
+            return a
+        return self._closed(a, [self.eq.constraint_accelerations[i] for i in self.links])
 
     def _responses(self, columns: Sequence[Sequence[Expr]]) -> list[list[Expr]]:
-        """M⁻¹ times columns, a row each."""
+        """M⁻¹ times columns, a row each, with the impulses that keep loops closed."""
+        return [self._closed(y, [ZERO] * len(self.links)) for y in self._loose_responses(columns)]
+
+    def _loose_responses(self, columns: Sequence[Sequence[Expr]]) -> list[list[Expr]]:
         found = solve_dense([list(row) for row in effective_mass_matrix(self.eq)], [list(e) for e in zip(*columns, strict=True)])
         return [list(e) for e in zip(*found, strict=True)]
+
+    def _closed(self, a: Sequence[Expr], drift: Sequence[Expr]) -> list[Expr]:
+        """a − M⁻¹Jᵀ(J M⁻¹Jᵀ)⁻¹(J a + γ)."""
+        if not self.links:
+            return list(a)
+        Y, W = self._of_closing
+        force = [e for (e,) in solve_dense(W, [[add(dot(j, a), g)] for j, g in zip(self.closing, drift, strict=True)])]
+        return [sub(e, dot([y[i] for y in Y], force)) for i, e in enumerate(a)]
+
+    @cached_property
+    def _of_closing(self) -> tuple[list[list[Expr]], list[list[Expr]]]:
+        """M⁻¹Jᵀ (a row a constraint) and J M⁻¹Jᵀ."""
+        Y = self._loose_responses(self.closing)
+        return Y, [[dot(j, y) for y in Y] for j in self.closing]
 
     def _pushes(self, grips: Sequence[Grip], rows: Sequence[tuple[int, int]]) -> list[list[Expr]]:
         """Columns of D: what the force of a row does, friction of sliding contacts with their normal ones."""
@@ -164,6 +192,8 @@ class ContactRows:
 
     def held(self, grips: Sequence[Grip], rows: Sequence[tuple[int, int]]) -> tuple[list[Expr], list[Expr]]:
         """Accelerations with closed contacts, and the forces of their rows (number of the grip, row)."""
+        if not rows:
+            return self.free, []
         J = [self.row(grips[g].contact, r) for g, r in rows]
         Y = self._responses(self._pushes(grips, rows))
         A = [[dot(j, y) for y in Y] for j in J]

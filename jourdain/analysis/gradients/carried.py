@@ -14,8 +14,9 @@ from ...systems.inputs import Inputs
 from .constrained_runs import Constrained
 from .contact_history import History, State
 from .contact_places import Places
+from .phased import Phased, Phases
 from .runs import IMPLICIT, OTHERS, OTHERS_BY, TABLEAUS, Differentiable, NotCarried
-from .striking import Striking, StrikingFree
+from .striking import Striking, StrikingLinked
 
 if TYPE_CHECKING:
     from ...model.contact.contacts import Contact
@@ -76,9 +77,10 @@ def differentiable(
         return NotCarried(f"gradient of '{name}': {what}; {remedy}")
 
     others = "use method='differences'"
-    if kind in NOT_WALKED or model.switches or not hasattr(system.reference, "parameter_vector"):
-        told = f"joints that let go ('{next(iter(model.switches))}')" if model.switches else runs
-        raise refuse(f"{told} are not carried yet", others)
+    if kind in NOT_WALKED or not hasattr(system.reference, "parameter_vector"):
+        raise refuse(f"{runs} are not carried yet", others)
+    if model.switches and model.contacts:
+        raise refuse(f"contacts beside joints that let go ('{next(iter(model.switches))}') are not carried yet", others)
     if model.callbacks:
         raise refuse(
             f"'{next(iter(model.callbacks))}' is a Python callback, which has no derivative",
@@ -105,6 +107,8 @@ def differentiable(
     own = system.formulation == "recursive" and kind == "projected" and carrier == method
     load_method(carrier)
     tree = system.reference
+    if model.switches:
+        return Phased(tree, inputs, carrier, start, own, Phases(solution))
     constrained = bool(tree.equations_of_motion.rows or tree.configuration.quaternions)
     kind_of_run = Constrained if constrained else Differentiable
     return kind_of_run(tree, inputs, carrier, start, own)
@@ -117,25 +121,25 @@ def _striking(
     tree, others, model = system.reference, "use method='differences'", system.model
     if system.formulation != "recursive":
         raise refuse(f"rigid contacts of {system.formulation} runs are not carried", "compile without formulation=, or " + others)
-    if tree.equations_of_motion.rows:
-        raise refuse("rigid contacts of loops or nonholonomic constraints are not carried yet", others)
     if model.memories:
         raise refuse(f"memory '{next(iter(model.memories))}' beside rigid contacts is not carried yet", others)
     method = solution.metadata["method"]
     carrier = method if method in TABLEAUS else OTHERS_BY
     load_method(carrier)
     history = history_of(plan, solution)
-    sort = StrikingFree if tree.configuration.quaternions else Striking
+    sort = StrikingLinked if tree.equations_of_motion.rows or tree.configuration.quaternions else Striking
     return sort(tree, inputs, carrier, start, history, modes_of(history))
 
 
 def history_of(plan: Analysis, solution: Solution) -> History:
     """What contacts did in a run; places are kept with the analysis (in this thread)."""
     system = solution.system.reference
-    kept: dict[int, Places] = plan._own.__dict__.setdefault("places", {})
-    places = kept.get(id(system.equations_of_motion))
+    kept: dict[Any, Places] = plan._own.__dict__.setdefault("places", {})
+    redundant = tuple(solution.contacts._run.native._redundant)
+    key = (id(system.equations_of_motion), redundant)
+    places = kept.get(key)
     if places is None:
-        places = kept[id(system.equations_of_motion)] = Places(system)
+        places = kept[key] = Places(system, redundant)
     places.system = system
     return History(places, solution)
 

@@ -20,19 +20,26 @@ from .runs import Differentiable, NotCarried
 class Constrained(Differentiable):
     """The same with loops, nonholonomic constraints or quaternions: states are put back onto them after each step."""
 
+    #: The constants of its functions, where it shares them with other rates.
+    shared: Sequence[Expr] | None = None
+
     def field(self, symbols: Sequence[Expr], keep: list[Any]) -> Field:
         """The rate with its maps."""
         eq, known = self.eq, {p.id for p in self.eq.p}
         own = [e for e in symbols if e.id in known]
-        rates = [] if eq.rows else [*state_rates(eq), *([ZERO] * len(self.held))]
+        rates = [] if eq.rows else self.rates_alone()
         self.linked = Linked(
-            eq, self.inputs.signals, self.system.parameter_vector, own, [*rates, *self._expressions_beside()], self.arrays, self.held_places, self.active
+            eq, self.inputs.signals, self.system.parameter_vector, own, [*rates, *self._expressions_beside()], self.arrays, self.held_places, self.active, self.shared
         )  # fmt: skip
         self.laws: list[Expr] = self.linked.motion.linear.outputs
         self._derive(rates, symbols, self.linked.motion.linear.constants)
         self._new_record(len(eq.rows), self.linked.motion.nc, keep)
         self._attach()
         return self.record
+
+    def rates_alone(self) -> list[Expr]:
+        """ẋ without constraints."""
+        return [*state_rates(self.eq), *([ZERO] * len(self.held))]
 
     @property
     def _functions(self) -> tuple[Derived, ...]:

@@ -218,19 +218,24 @@ def _rows_wanted(places: Places, grips: Sequence[Grip], impact: bool = False) ->
 
 
 def _independent(places: Places, grips: Sequence[Grip], wanted: Sequence[tuple[int, int]], at: dict[Expr, Any]) -> list[tuple[int, int]]:
-    """Those rows that do not follow from the ones before them, in a position."""
-    kept: list[tuple[int, int]] = []
+    """Those rows that do not follow from the ones before them, nor from closed loops, in a position."""
     basis: list[np.ndarray] = []
-    for g, r in wanted:
-        row = np.array([float(x) for x in evaluate(places.rows.row(grips[g].contact, r), at)])
+
+    def is_new(e: Sequence[Expr]) -> bool:
+        row = np.array([float(x) for x in evaluate(list(e), at)])
         rest = row.copy()
         for _ in range(2):
             for b in basis:
                 rest = rest - (b @ rest) * b
-        if np.linalg.norm(rest) > INDEPENDENT * max(1e-300, float(np.linalg.norm(row))):
-            basis.append(rest / np.linalg.norm(rest))
-            kept.append((g, r))
-    return kept
+        size = float(np.linalg.norm(rest))
+        if size <= INDEPENDENT * max(1e-300, float(np.linalg.norm(row))):
+            return False
+        basis.append(rest / size)
+        return True
+
+    for row in places.rows.closing:
+        is_new(row)
+    return [(g, r) for g, r in wanted if is_new(places.rows.row(grips[g].contact, r))]
 
 
 __all__ = ["History", "Impulse", "Instant", "State", "grips_of"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,9 +29,10 @@ ALIKE = 1e-6
 class Places:
     """Contacts of a system by what touches, made when they are met."""
 
-    def __init__(self, system: Any) -> None:
+    def __init__(self, system: Any, redundant: Sequence[int] = ()) -> None:
+        """``redundant`` are the constraints of loops that follow from others."""
         self.system, self.eq = system, system.equations_of_motion
-        self.rows = ContactRows(self.eq)
+        self.rows = ContactRows(self.eq, [i for i in range(len(self.eq.rows)) if i not in redundant])
         self._numbers: dict[Place, int] = {}
         #: Names of contacts; −1 where the first body of a contact here is the second of the run.
         self.names: list[str] = []

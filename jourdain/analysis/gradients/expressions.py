@@ -33,6 +33,8 @@ class Expressions:
     resolved: Mapping[str, Expr]
     #: Constants of criteria by "criterion.constant": symbol and value.
     constants: Mapping[str, tuple[Expr, float]]
+    #: What criteria read of the forces that joints transmit, by criterion: contact forces of rigid surfaces are not in them.
+    transmitted: Mapping[str, str] = field(default_factory=dict)
     #: Those that are compiled.
     readers: dict[tuple[str, ...], Reader] = field(default_factory=dict, repr=False)
 
@@ -98,13 +100,16 @@ def expressions_of(system: System, criteria: Mapping[str, Criterion], more: Mapp
     eq = system.equations_of_motion
     constants: dict[str, tuple[Expr, float]] = {}
     found: dict[str, Expr] = {}
+    transmitted: dict[str, str] = {}
     for name, c in criteria.items():
         if c.expression is None:
             continue
         own = {n: symbol(f"{name}.{n}", "parameter") for n in c.constants}
         constants |= {f"{name}.{n}": (own[n], x) for n, x in c.constants.items()}
         try:
-            e = parsed(system, c.expression, {**(more or {}), **own}) if isinstance(c.expression, str) else c.expression
+            forces: list[str] = []
+            e = parsed(system, c.expression, {**(more or {}), **own}, forces) if isinstance(c.expression, str) else c.expression
+            transmitted |= {name: n for n in forces}
             found[name] = eq.resolve([e])[0]
         except InputError as error:
             raise InputError(f"criterion '{name}': {error}") from None
@@ -114,7 +119,7 @@ def expressions_of(system: System, criteria: Mapping[str, Criterion], more: Mapp
         strange = [s.name for s in free_symbols([e]) if s.id not in known]
         if strange:
             raise InputError(f"criterion '{name}': '{strange[0]}' is nothing of the model '{system.model.name}'")
-    return Expressions(system, found, constants)
+    return Expressions(system, found, constants, transmitted)
 
 
 def depends_on_time_only(e: Expr) -> bool:
@@ -122,8 +127,11 @@ def depends_on_time_only(e: Expr) -> bool:
     return not e.deps & ~(KINDS["time"] | KINDS["parameter"])
 
 
-def parsed(system: System, text: str, own: Mapping[str, Expr]) -> Expr:
-    """The expression written as text; constants come first, then what model files know, then channels of solutions."""
+def parsed(system: System, text: str, own: Mapping[str, Expr], forces: list[str] | None = None) -> Expr:
+    """The expression written as text; constants come first, then what model files know, then channels of solutions.
+
+    Names of multipliers and of forces that joints transmit go to ``forces``.
+    """
     from ...io.model_files.expression_language import ExpressionError, parse_expression
     from ...io.model_files.names import ModelNames
 
@@ -140,6 +148,8 @@ def parsed(system: System, text: str, own: Mapping[str, Expr]) -> Expr:
                     return channels[name]()
                 force = _reaction(system, name)
                 if force is not None:
+                    if forces is not None:
+                        forces.append(name)
                     return force
                 near = nearest(name, [*own, *channels, *(f"{s}.{q}.{c}" for s in system.model.sensors for q in ("position", "velocity", "acceleration") for c in _COMPONENTS)], 3)  # fmt: skip
                 if near:

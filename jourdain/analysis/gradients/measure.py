@@ -205,8 +205,10 @@ def _event_time(m: Motion, name: str, c: Criterion) -> float:
     event, count = c.options["event"], c.options["count"]
     events = m.solution.events
     times = [t for t, name in zip(events.t.tolist(), events.names, strict=True) if name == event]
-    if event not in m.expressions.system.model.events:
-        raise InputError(f"criterion '{name}': there is no event '{event}'; there are {', '.join(m.expressions.system.model.events)}")
+    model = m.expressions.system.model
+    known = (model.whole or model).events
+    if event not in known:
+        raise InputError(f"criterion '{name}': there is no event '{event}'; there are {', '.join(known)}")
     if len(times) < count:
         raise InputError(f"criterion '{name}': event '{event}' happened {len(times)} times in the run, not {count}")
     return times[count - 1]

@@ -12,6 +12,7 @@ from ...symbolic.expr import Expr
 from ...systems.sensitivity import Derived, derived, readings
 from .carried import FROM_EVENT_TO_EVENT, differentiable, history_of, modes_of
 from .expressions import Expressions, expressions_of
+from .phased import Phases
 from .primitives import Primitives, primitives
 from .runs import Differentiable, NotCarried
 from .switches import Surfaces, surfaces
@@ -62,6 +63,8 @@ class Prepared:
         self.keep: list[Any] = []
         for name, e in self.expressions.resolved.items():
             run.check(f"criterion '{name}'", [e])
+        for name, force in self.expressions.transmitted.items():
+            run.check_force(f"criterion '{name}'", force)
         field = run.field([s for s in self.symbols if s.id not in self._own], self.keep)
         lam = run.multipliers
         arrays = {**run.arrays, "a": eq.a, "lam": lam}
@@ -127,6 +130,8 @@ def compiled_for(
     key: tuple[Any, ...] = (id(system), about, tuple(wrt), solution.metadata["run"], solution.metadata["method"], system.formulation)
     if solution.metadata["run"] == FROM_EVENT_TO_EVENT:
         key = (*key, *modes_of(history_of(plan, solution)))
+    if system.model.switches:
+        key = (*key, *Phases(solution).kinds)
     found = kept.get(key)
     if found is None or found.run.stale(plan):
         found = kept[key] = Prepared(plan, differentiable(plan, system, solution, values, wrt), criteria, wrt)

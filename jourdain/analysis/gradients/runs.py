@@ -31,6 +31,7 @@ from ...systems.tree.touch_slopes import TouchSlopes
 from .meetings import NUMBERS, Meeting
 
 if TYPE_CHECKING:
+    from ...model.events import ModelEvent
     from ...results.solution import Solution
     from ...systems.system import System
     from ...systems.touching import PairOfShapes
@@ -228,6 +229,11 @@ class Differentiable:
         """Whether something happens at an instant that is given."""
         return event is not None and event.startswith(SAMPLING)
 
+    @property
+    def events(self) -> Mapping[str, ModelEvent]:
+        """Events of the model by name."""
+        return self.system.model.events
+
     def follow(self, solution: Solution) -> None:
         """Takes what happened in a run besides events of the model."""
 
@@ -245,7 +251,7 @@ class Differentiable:
 
     def acts(self, event: str) -> bool:
         """Whether something jumps at an instant."""
-        return self.timed(event) or (event not in self.watched and bool(self.system.model.events[event].jump))
+        return self.timed(event) or (event not in self.watched and bool(self.events[event].jump))
 
     def crosses(self, event: str) -> bool:
         """Whether an instant moves with the design, so that its derivatives are needed."""
@@ -290,8 +296,8 @@ class Differentiable:
         """What memories become at the end of a step."""
         return dict(zip(self.memories, self._renewals(), strict=True)) if self.renews else {}
 
-    def rate(self, t: float, x: np.ndarray, out: np.ndarray) -> None:
-        """ẋ at a point."""
+    def rate(self, t: float, x: np.ndarray, out: np.ndarray, mode: int = 0) -> None:
+        """ẋ at a point; ``mode`` says which of several it is."""
         self._evaluate(t, x.copy(), out)
 
     def _derived(
@@ -312,6 +318,9 @@ class Differentiable:
                 f"gradient of '{self.system.model.name}': {what} reads forces of contact ('{read[0]}'), which is not carried yet; let it read "
                 "accelerations or places, or use method='differences'"
             )
+
+    def check_force(self, what: str, force: str) -> None:
+        """Refuses the force of a joint or constraint where it is more than its expression."""
 
     def field(self, symbols: Sequence[Expr], keep: list[Any]) -> Field:
         """The rate with its maps."""
@@ -479,7 +488,7 @@ class Differentiable:
         """Whether nothing jumps at an event."""
         if self.timed(event):
             return False
-        return event in self.watched or not self.system.model.events[event].jump
+        return event in self.watched or not self.events[event].jump
 
     def guard(self, event: str, symbols: Sequence[Expr]) -> Derived:
         """The guard of an event."""

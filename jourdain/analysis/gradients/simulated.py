@@ -125,6 +125,7 @@ class Simulated:
         if self.run.scheme.implicit:
             self.walks.need("push")
         rows = ~np.isin(self.t, [t for t, _ in self.located.instants]) if self.located.own else np.ones(len(self.t), bool)
+        rows[[p.last for p in self.pieces if p.goes_on]] = False  # which side of an event the rows there are differs from run to run
         before = self.x[rows]
         leg = self.walks.path.leg
         leg.anew = 1
@@ -136,6 +137,8 @@ class Simulated:
             leg.anew = 0
         if self.run.own or not told:
             return
+        n = found.shape[1] - len(self.run.held)  # what is held follows from the states
+        found, before = found[:, :n], before[:, :n]
         gap = float(
             (np.abs(found - before).max(axis=0) / np.maximum(np.abs(before).max(axis=0), 1e-12 + 1e-6 * np.abs(before).max())).max()
         )
@@ -157,7 +160,7 @@ class Simulated:
                 [np.asarray(solution[n], dtype=float) for n in (*s.coordinate_names, *s.velocity_names, *s.model.states)]
             )
         self.x = np.column_stack([rows, self._held_of(solution)]) if self.run.held else np.array(rows, dtype=float)
-        if self.run.moves_events and self.system.model.events:
+        if self.run.moves_events and self.run.events:
             self.t, self.x = with_restarts(self.t, self.x, np.asarray(solution.events.t))
         if self.run.inputs.controllers:
             self._between_samples()
@@ -201,7 +204,7 @@ class Simulated:
     def _at_instants(self) -> dict[float, list[str]]:
         """What happened when: events of the model, those that make something jump first, and then switches."""
         found: dict[float, list[str]] = {}
-        known = self.system.model.events
+        known = self.run.events
         events = self.solution.events
         for t, name in zip(events.t.tolist(), events.names, strict=True) if known else ():
             found.setdefault(t, []).append(name)
@@ -244,6 +247,8 @@ class Simulated:
             if t < self.t[-1]:
                 raise self._apart(names, t)
         self.pieces.append(Piece(first, len(self.t) - 1, last))
+        for piece in self.pieces:
+            piece.mode = self.run.mode_at(float(self.t[piece.first]))
         for before, after in itertools.pairwise(self.pieces):
             if {before.event, *before.others} & self.run.steep:
                 before.stretched = after.stretched = True
@@ -253,7 +258,7 @@ class Simulated:
 
     def _look_at_jumps(self) -> None:
         """Impulses by which the run has closed constraints again after jumps; jumps of coordinates that open loops are refused."""
-        if not self.run.eq.rows or not self.wrt:
+        if not self.run.record.m or not self.wrt:
             return
         nq, nv = self.system.nq, self.system.nv
         for i, piece in enumerate(self.pieces):
@@ -261,7 +266,7 @@ class Simulated:
             if f is None:
                 continue
             after = self.x[piece.last + 1]
-            gap = after - f.value(self.t[piece.last : piece.last + 1], self.x[piece.last], self.run.u[: len(self.run.eq.u)])
+            gap = after - f.value(self.t[piece.last : piece.last + 1], self.x[piece.last], self.run.given(piece.event))
             if np.abs(gap[:nq]).max() > CLOSED * max(1.0, float(np.abs(after).max())):
                 raise NotCarried(
                     f"gradient of '{self.system.model.name}': the jump of event '{piece.event}' sets coordinates so that loops are open, which the run closes again; that "
@@ -375,8 +380,8 @@ class Simulated:
         if c.kind != "event_time":
             return None
         event, count = c.options["event"], c.options["count"]
-        if event not in self.system.model.events:
-            raise InputError(f"criterion '{item.name}': there is no event '{event}'; there are {', '.join(self.system.model.events)}")
+        if event not in self.run.events:
+            raise InputError(f"criterion '{item.name}': there is no event '{event}'; there are {', '.join(self.run.events)}")
         found = [i for i, piece in enumerate(self.pieces) if piece.event == event]
         if len(found) < count:
             raise InputError(f"criterion '{item.name}': event '{event}' happened {len(found)} times in the run, not {count}")

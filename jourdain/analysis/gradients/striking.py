@@ -30,7 +30,7 @@ SLOTS = {"value": 4, "push": 6, "pull": 6}
 
 
 class Striking(Differentiable):
-    """A tree with rigid contacts: the mode of a piece says which of them are closed, and what they do."""
+    """A mechanism with rigid contacts: the mode of a piece says which of them are closed, and what they do."""
 
     def __init__(self, system: Any, inputs: Inputs, method: str, start: Any, history: History, modes: list[tuple[State, ...]]) -> None:
         self.history, self.modes = history, modes
@@ -60,8 +60,7 @@ class Striking(Differentiable):
 
     def _held(self, states: tuple[State, ...]) -> tuple[list[Expr], list[Expr]]:
         """Accelerations, and forces of the rows of closed contacts."""
-        rows = self.places.rows
-        return rows.held(grips_of(states), self.places.selected[states, False]) if states else (rows.free, [])
+        return self.places.rows.held(grips_of(states), self.places.selected[states, False] if states else [])
 
     def _expressions_beside(self) -> list[Expr]:
         self._laws = [self._laws_of(states) for states in self.modes]
@@ -102,6 +101,13 @@ class Striking(Differentiable):
         made = [f.lanes_map(self.u, lanes) for f in self._moded]
         wide.push, more = map_by_mode([m for m, _ in made], self.mode, SLOTS["push"])
         return [*kept, *more, *(k for _, k in made)]
+
+    def check_force(self, what: str, force: str) -> None:
+        """Forces that joints transmit have contact forces in them, which their expressions do not know."""
+        raise NotCarried(
+            f"gradient of '{self.system.model.name}': {what} reads '{force}' beside rigid contacts, whose forces it transmits; that is not carried yet: let it "
+            f"read accelerations or places, or read sol['{force.rpartition('.')[0] or force}'] of a run"
+        )
 
     # -- instants -------------------------------------------------------------------------------------------------
 
@@ -266,8 +272,8 @@ class Striking(Differentiable):
         return [*moved, *eq.v, *eq.z, *self.held], [*eq.q, *v, *eq.z, *self.held]
 
 
-class StrikingFree(Striking, Constrained):
-    """The same with quaternions."""
+class StrikingLinked(Striking, Constrained):
+    """The same with quaternions, or with loops that stay closed: their forces are eliminated from the rates of all modes."""
 
 
-__all__ = ["Striking", "StrikingFree"]
+__all__ = ["Striking", "StrikingLinked"]

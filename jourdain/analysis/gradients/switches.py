@@ -91,7 +91,7 @@ class Surfaces:
         #: Where crossings count in one direction only.
         self.directions: dict[int, int] = {}
         if run.renews:
-            known = {x.id for g in eq.resolve([e.guard for e in run.system.model.events.values()]) for x in (g, neg(g))}
+            known = {x.id for g in eq.resolve([e.guard for e in run.events.values()]) for x in (g, neg(g))}
             self.items = [e for e in self.items if e.id not in known]
         self._function: Function | None = None
         self._p = run.system.parameter_vector
@@ -217,7 +217,7 @@ class Surfaces:
         """Rates and switched integrands in rows."""
         found = np.zeros_like(x)
         for now, row, out in zip(t, x, found, strict=True):
-            self.run.rate(float(now), row, out)
+            self.run.rate(float(now), row, out, self.run.mode_at(float(now)))
         return found if self.integrands is None else np.hstack([found, self.integrands(t, x)])
 
 

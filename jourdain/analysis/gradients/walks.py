@@ -36,6 +36,8 @@ class Piece:
     others: tuple[str, ...] = ()
     #: Whether all its instants move with those at its ends.
     stretched: bool = False
+    #: Which of several rates holds.
+    mode: int = 0
 
 
 @dataclass(eq=False)
@@ -122,7 +124,7 @@ class Walks:
         self.first, self.last = np.array([p.first for p in pieces]), np.array([p.last for p in pieces])
         self.margin, self.nudge, self.renews = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
         self.stretched = np.array([p.stretched for p in pieces], np.int64)
-        self.mode = np.array([self.run.mode_at(float(t[p.first])) for p in pieces], np.int64)
+        self.mode = np.array([p.mode for p in pieces], np.int64)
         self.guard, self.jump, self.timed = (np.zeros(n, np.int64) for _ in range(3))
         self.impulses = np.zeros((n, max(1, self.field.nv)))
         self._used = []

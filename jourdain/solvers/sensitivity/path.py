@@ -158,7 +158,7 @@ def _push_event(path: Path, i: int) -> int:
 
 @jit
 def _strike(path: Path, i: int, part: float) -> None:
-    """Lets the next projections be that behind the jump of piece i, or one without an impulse again."""
+    """Lets the next projections be that behind the jump of piece i, onto the constraints of the next, or one without an impulse again."""
     for j in range(path.leg.field.nv):
         path.leg.field.impulse[j] = part * path.impulses[i][j]
 
@@ -181,6 +181,7 @@ def _push_jump(path: Path, i: int) -> int:
         for q in range(n):
             dx[q * lanes + k] = path.after[q]
     _strike(path, i, 1.0)
+    leg.field.mode[0] = path.mode[i + 1]
     status = 0
     for d in range(leg.groups):
         if status == 0:
@@ -188,6 +189,7 @@ def _push_jump(path: Path, i: int) -> int:
                 leg.field, leg.t[leg.last + 1 :], leg.x[leg.last + 1], path.dtimes[i][d * lanes :], leg.dx[d], leg.dc[d]
             )
     _strike(path, i, 0.0)
+    leg.field.mode[0] = path.mode[i]
     return status
 
 
@@ -208,7 +210,9 @@ def _jump(path: Path, i: int) -> int:
         return status
     for j in range(field.nv):
         path.impulses[i][j] = after[field.first + j]
+    field.mode[0] = path.mode[i + 1]
     status = project(field, leg.t[leg.last + 1 :], after)
+    field.mode[0] = path.mode[i]
     for j in range(field.nv):
         path.impulses[i][j] = after[field.first + j] - path.impulses[i][j]
     return status
@@ -251,8 +255,10 @@ def _pull_jump(path: Path, i: int) -> int:
     for r in range(leg.criteria):
         xbar = leg.xbar[r]
         _strike(path, i, 1.0)
+        leg.field.mode[0] = path.mode[i + 1]
         status, time = pull_projection(leg.field, leg.t[leg.last + 1 :], leg.x[leg.last + 1], xbar, leg.cbar[r])
         _strike(path, i, 0.0)
+        leg.field.mode[0] = path.mode[i]
         if status != 0:
             return status
         args[0], args[1], args[3], args[4], args[5] = at(leg.t[leg.last :]), at(leg.x[leg.last]), at(xbar), at(f.bar), at(f.cbar)

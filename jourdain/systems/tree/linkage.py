@@ -21,25 +21,32 @@ from ..sensitivity import Derived, derived
 from .projected import NativeSystem
 
 
+def linkage_terms(eq: Equations, signals: Mapping[Expr, Expr], held: int) -> tuple[list[Expr], list[Expr]]:
+    """(r, e, q̇, ż) with rates of what is held behind them, and (h, w)."""
+    terms = implicit_terms(eq, multiplier_symbols(eq))
+    outputs = substitute([*terms["r"], *terms["g"], *eq.position_rates, *terms["f"]], signals) + [ZERO] * held
+    return outputs, substitute([*terms["h"], *terms["w"]], signals)
+
+
 class Linked:
     """Equations (r, e, q̇, ż) and constraints (h, w) of a model with their derivatives, on the native functions of a run."""
 
     def __init__(
         self, eq: Equations, signals: Mapping[Expr, Expr], values: np.ndarray, symbols: Sequence[Expr], beside: Sequence[Expr] = (),
         arrays: Mapping[str, Sequence[Expr]] | None = None, held: Sequence[int] = (), active: Sequence[str] = ("t", "x"),
+        shared: Sequence[Expr] | None = None,
     ) -> None:  # fmt: skip
-        """``beside`` are expressions whose constants are shared, too; ``held`` the places among the inputs of what stands behind the states in ``arrays``;
-        motion is differentiated by the ``active`` of these."""
+        """``beside`` are expressions whose constants are shared, too, or these are given as ``shared``; ``held`` the places among the inputs of what stands
+        behind the states in ``arrays``; motion is differentiated by the ``active`` of these."""
         self.eq, lam, self.held = eq, multiplier_symbols(eq), np.array(held, dtype=np.int64)
-        terms = implicit_terms(eq, lam)
-        outputs = substitute([*terms["r"], *terms["g"], *eq.position_rates, *terms["f"]], signals) + [ZERO] * len(self.held)
-        closure = substitute([*terms["h"], *terms["w"]], signals)
+        outputs, closure = linkage_terms(eq, signals, len(self.held))
         arrays = {"t": (eq.t,), "x": (*eq.q, *eq.v, *eq.z), "u": eq.u} if arrays is None else arrays
         moving = {**arrays, "a": eq.a, "lam": lam}
         #: Inputs by which motion is differentiated.
         self.inputs = len(eq.u) if "u" in active else 0
-        both = derived("linkage", moving, [*outputs, *closure, *substitute(list(beside), signals)], ("t", "x"), eq.p, values, symbols)
-        shared = both.linear.constants
+        if shared is None:
+            both = derived("linkage", moving, [*outputs, *closure, *substitute(list(beside), signals)], ("t", "x"), eq.p, values, symbols)
+            shared = both.linear.constants
         self.motion = derived("motion", moving, outputs, active, eq.p, values, symbols, shared)
         self.closure = derived("closure", arrays, closure, ("t", "x"), eq.p, values, symbols, shared)
         #: The equations by accelerations and multipliers, too: of these only the bend is used.
@@ -130,4 +137,4 @@ class Linked:
         return Map(function=kernel.address, args=args)
 
 
-__all__ = ["Linked"]
+__all__ = ["Linked", "linkage_terms"]

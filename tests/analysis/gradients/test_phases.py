@@ -1,0 +1,107 @@
+"""Gradients of runs in which joints let go and engage: closed forms, and differences of runs by the same steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jourdain as jd
+from jourdain import criteria as cr
+from jourdain.analysis.gradients.runs import NotCarried
+
+TIGHT = {"rtol": 1e-10, "atol": 1e-12}
+#: Options of compile and of simulate.
+WAYS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "dopri5": ({}, TIGHT),
+    "rk4": ({}, {"method": "rk4", "step": 0.02}),
+    "radau": ({}, {"method": "radau", **TIGHT}),
+    "adams": ({}, {"method": "adams", **TIGHT}),
+    "cartesian": ({"formulation": "cartesian"}, TIGHT),
+    "natural": ({"formulation": "natural"}, TIGHT),
+    "directors": ({"formulation": "directors"}, {"step": 2e-3}),
+}
+
+
+def carts() -> jd.Model:
+    """Two carts that couple where they meet, and part again at a given place; a push acts on the second while it is alone."""
+    m = jd.Model("carts", gravity=(0, 0, 0))
+    a, b = m.body("a", mass=m.parameter("ma", 2.0)), m.body("b", mass=m.parameter("mb", 3.0))
+    ra, rb = (m.prismatic(n, m.ground, body, axis="x") for n, body in (("ra", a), ("rb", b)))
+    between = rb.position - ra.position - m.parameter("gap", 0.5)
+    coupling = m.constraint("coupling", between)
+    m.release(coupling)
+    m.event("couple", between, direction=-1, engage=coupling)
+    m.event("part", ra.position - m.parameter("place", 3.0), direction=1, release=coupling)
+    m.force(rb, jd.where(m.engaged(coupling) > 0.5, 0.0, m.parameter("F", 1.5)))
+    return m
+
+
+def both(run: jd.Analysis, criteria: dict[str, Any], wrt: list[str], **more: Any) -> Any:
+    """The adjoint gradient, equal to the forward one."""
+    forward, adjoint = (run.gradient(criteria, wrt, method=n, **more) for n in ("forward", "adjoint"))
+    scale = np.abs(forward.matrix).max(axis=1, keepdims=True) + 1e-300
+    assert (np.abs(forward.matrix - adjoint.matrix) / scale).max() < 1e-11
+    return adjoint
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_carts_that_couple_and_part(way: str) -> None:
+    """An impact without rebound where they meet at v_a t = x_b − gap + F t²/(2 m_b), together to the place, then b is pushed again."""
+
+    def closed(ma: float, mb: float, gap: float, place: float, F: float, xb: float, va: float) -> np.ndarray:
+        a, T = F / (2 * mb), 4.0
+        met = (va - np.sqrt(va**2 - 4 * a * (xb - gap))) / (2 * a)
+        v = (ma * va + F * met) / (ma + mb)
+        parted = met + (place - va * met) / v
+        way = va**2 * met + v**2 * (T - met)
+        return np.array([place + gap + v * (T - parted) + a * (T - parted) ** 2, way, parted])
+
+    compiled, given = WAYS[way]
+    run = jd.Analysis(carts().compile(**compiled), "simulate", {"rb.displacement": 2.0, "ra.displacement_rate": 2.0}, t=4.0, **given)
+    criteria = {"end": cr.final("rb.displacement"), "way": cr.integral("ra.displacement_rate^2"), "parted": cr.event_time("part")}
+    wrt = ["ma", "mb", "gap", "place", "F", "rb.displacement", "ra.displacement_rate"]
+    for at, changes in (([2.0, 3.0, 0.5, 3.0, 1.5, 2.0, 2.0], {}), ([2.3, 3.0, 0.5, 2.9, 1.5, 2.0, 2.0], {"ma": 2.3, "place": 2.9})):
+        g = both(run, criteria, wrt, values=changes)
+        h = 1e-5 * np.eye(7)
+        exact = np.array([(closed(*(at + e)) - closed(*(at - e))) / 2e-5 for e in h]).T
+        assert np.array(list(g.values.values())) == pytest.approx(closed(*at), rel=1e-7)
+        assert g.matrix == pytest.approx(exact, rel=2e-7, abs=2e-8)
+
+
+def catch() -> jd.Model:
+    """A double pendulum in space whose end is caught by a plane in which it goes on sliding, and let go again."""
+    m = jd.Model("catch")
+    arm = m.body("arm", mass=m.parameter("mass", 1.2), com=(0, 0, -0.4), inertia=(0.03, 0.03, 0.005))
+    tip = m.body("tip", mass=0.5, com=(0, 0, -0.2), inertia=(0.01, 0.01, 0.002))
+    m.spherical("s", m.ground, arm)
+    j = m.revolute("j", arm.at(0, 0, -m.parameter("L", 0.8)), tip, axis=(0.2, 1, 0))
+    away = m.sensor("bob", tip.at(0, 0, -0.4)).x - m.parameter("wall_x", 0.3)
+    wall = m.constraint("wall", away)
+    m.release(wall)
+    m.event("caught", away, direction=1, engage=wall)
+    m.event("off", m.time - m.parameter("late", 0.6), direction=1, release=wall)
+    m.joint_spring(j, m.parameter("c", 3.0), damping=0.1)
+    return m
+
+
+@pytest.mark.parametrize("method", ["dopri5", "rk4"])
+def test_a_catch_in_space(method: str) -> None:
+    start = {"j.angle": -0.3, "j.angle_rate": -0.5, "s.orientation.omega_y": -1.2, "s.orientation.omega_x": 0.4}
+    options = {"method": method, **({"step": 2e-3} if method == "rk4" else TIGHT)}
+    run = jd.Analysis(catch().compile(), "simulate", start, t=0.8, **options)
+    criteria = {"end": cr.final("j.angle"), "low": cr.integral("bob.z"), "push": cr.integral("j.angle_acc^2")}
+    g = both(run, criteria, ["mass", "L", "wall_x", "late", "c", "j.angle", "j.angle_rate"])
+    assert [p["released"] for p in g.result.metadata["phases"]] == [["wall"], [], ["wall"]]
+    others = run.gradient(criteria, list(g.variables), method="differences")
+    size = np.maximum(np.abs(g.matrix), 1e-2 * np.abs(g.matrix).max(axis=1, keepdims=True))
+    assert (np.abs(g.matrix - others.matrix) / size).max() < 1e-6
+
+
+def test_what_phases_do_not_carry_is_told() -> None:
+    run = jd.Analysis(carts().compile(), "simulate", {"rb.displacement": 2.0, "ra.displacement_rate": 2.0}, t=4.0)
+    with pytest.raises(NotCarried, match="reads 'ra.reaction.y' in a run in which joints let go"):
+        run.gradient({"f": cr.final("ra.reaction.y")}, ["ma"], method="adjoint")
+    with pytest.raises(jd.InputError, match=r"joints let go|events"):
+        run.hessian({"x": cr.final("rb.displacement")}, ["ma"])
