@@ -10,7 +10,7 @@ import numpy as np
 import jourdain as jd
 from jourdain.library.car import build_car, rolling
 from jourdain.library.road import bump
-from jourdain.model.shapes import box, cylinder, prism, tube
+from jourdain.model.shapes import cylinder, prism, tube
 from jourdain.view import Camera
 
 SPEED, HEIGHT, START, LENGTH = 8.0, 0.06, 22.5, 1.2
@@ -37,7 +37,10 @@ def car() -> jd.Model:
     m.ground.shapes.append(prism(ramp, 2.0, colour="#b9bec6").at(0, 1.0, 0).rotated("x", np.pi / 2))
     chassis = m.bodies["chassis"]
     chassis.colour = "#4269d0"
-    chassis.shapes += [box(3.6, 0.7, 0.1).at(-0.05, 0, -0.18), box(0.9, 1.1, 0.3).at(1.5, 0, 0.2), box(1.9, 1.3, 0.6).at(-0.1, 0, 0.45)]
+    hull = [(2.1, -0.22), (2.1, 0.15), (0.95, 0.35), (-1.95, 0.35), (-2.05, 0.1), (-1.95, -0.22)]
+    cabin = [(0.95, 0.35), (0.4, 0.8), (-1.0, 0.84), (-1.6, 0.35)]
+    for outline, width, colour in ((hull, 1.0, "#4269d0"), (cabin, 0.98, "#1d2833")):  # narrower than the track: suspensions can be seen
+        chassis.shapes.append(prism([(z, x) for x, z in outline], width, axis="y", colour=colour))
     for corner in built.corners.values():
         corner.wheel.shapes += [
             tube(built.data.tyre_radius, 0.2, 0.19, axis="y", colour="#23282e"),

@@ -40,7 +40,7 @@ if __name__ == "__main__":
         )
 
     Path("out").mkdir(exist_ok=True)
-    hexapod_map(Hexapod("III", np.radians(34.1)), of="determinant").plot("out/hexapod_design_plot.png")
+    hexapod_map(Hexapod("III", np.radians(34.1)), of="determinant", points=201).plot("out/hexapod_design_plot.png")
     sol = hexapod_machine(Hexapod("I", best.values["zeta"]), force=(1000.0,) * 3).compile().simulate({}, t=4.0, outputs=200)
     sol.save_picture("out/hexapod_design.png", t=3.0)
     sol.save_page("out/hexapod_design.html", plots=[["turn"], ["away.x", "away.y", "away.z"]])

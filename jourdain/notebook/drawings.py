@@ -118,6 +118,7 @@ def course(
     t, x = _thinned(np.asarray(t, dtype=float), np.asarray(values, dtype=float))
     shown = np.isfinite(x)
     low, high = (float(f(x[shown])) for f in (np.min, np.max)) if shown.any() else (0.0, 0.0)
+    low, high = (0.0 if abs(y) <= NOISE * max(scale, abs(low), abs(high)) else y for y in (low, high))
     if high - low <= NOISE * max(scale, abs(low), abs(high)):
         low = high = 0.5 * (low + high)
     left, right, top, bottom = 6.0, width - 6.0, 20.0, height - 14.0

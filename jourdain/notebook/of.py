@@ -22,15 +22,17 @@ from jourdain.model.model import Model
 from jourdain.notebook.drawings import MOST_BODIES, course, dots, plane, tree
 from jourdain.notebook.pieces import caption, fold, matrix, note, number, table, text, whole
 from jourdain.results.events import EventTable
+from jourdain.results.refine import refined
 from jourdain.results.solution import Solution
 from jourdain.results.style import COLOURS
-from jourdain.results.summary import heading
+from jourdain.results.summary import amount, duration, heading
 from jourdain.results.summary import rows as summary_rows
 from jourdain.systems.compiled import Compiled
 from jourdain.systems.state import State
 
 #: Courses that a solution shows, and states beyond which matrices are folded.
 MOST_COURSES, MOST_STATES = 6, 8
+_SPENT = {"run": "a run", "seconds": "all"}
 _SUMMARY = ("channel", "unit", "min", "max", "final", "")
 
 
@@ -42,15 +44,19 @@ def html_of(thing: Any) -> str:
 
 @html_of.register
 def _(model: Model) -> str:
-    counts = f"{len(model.bodies)} bodies, {len(model.joints)} joints, {len(model.loads)} loads"
-    return whole(caption(model.name, counts), _tree(model), _parameters(model))
+    counts = [amount(len(model.bodies), "body", "bodies"), amount(len(model.joints), "joint"), amount(len(model.loads), "load")]
+    return whole(caption(model.name, ", ".join(counts)), _tree(model), _parameters(model))
 
 
 @html_of.register
 def _(system: Compiled) -> str:
     model = system.model
     coordinates = table(("coordinate",), [(n,) for n in system.coordinate_names])
-    parts = [_tree(model), fold(f"{system.nq} coordinates, {system.nv} velocities", coordinates), _parameters(model, system.parameters)]
+    parts = [
+        _tree(model),
+        fold(f"{amount(system.nq, 'coordinate')}, {amount(system.nv, 'velocity', 'velocities')}", coordinates),
+        _parameters(model, system.parameters),
+    ]
     return whole(caption(model.name, system.describe()), *parts)
 
 
@@ -66,7 +72,7 @@ def _parameters(model: Model, values: Any = None) -> str:
     if not listed:
         return ""
     rows = [(p.symbol.name, p.value if values is None else values[p.symbol.name], p.unit or "") for p in listed]
-    return fold(f"{len(rows)} parameters", table(("parameter", "value", "unit"), rows), shown=len(rows) <= MOST_STATES)
+    return fold(amount(len(rows), "parameter"), table(("parameter", "value", "unit"), rows), shown=len(rows) <= MOST_STATES)
 
 
 @html_of.register
@@ -84,14 +90,15 @@ def _(sol: Solution) -> str:
     for name in names:
         unit, x = sol.channel(name).unit, sol[name]
         scales[unit] = max(scales.get(unit, 0.0), float(np.abs(x[np.isfinite(x)]).max(initial=0.0)))
+    fine = refined(sol)
     drawn = [
-        course(sol.t, sol[n], n, sol.channel(n).unit, COLOURS[i % len(COLOURS)], scales[sol.channel(n).unit]) for i, n in enumerate(names)
+        course(fine.t, fine[n], n, sol.channel(n).unit, COLOURS[i % len(COLOURS)], scales[sol.channel(n).unit]) for i, n in enumerate(names)
     ]
     lines = [tuple(_numbered(c) for c in row) for row in summary_rows(sol)]
     parts = [caption(*heading(sol).split(" · ", 1)), f"<div>{''.join(drawn)}</div>"]
     if len(sol.events):
-        parts.append(fold(f"{len(sol.events)} events", _events(sol.events)))
-    parts.append(fold(f"{len(sol.names)} channels", table(_SUMMARY, lines)))
+        parts.append(fold(amount(len(sol.events), "event"), _events(sol.events)))
+    parts.append(fold(amount(len(sol.names), "channel"), table(_SUMMARY, lines)))
     if sol.metadata.get("note"):
         parts.append(note(f"note: {sol.metadata['note']}"))
     return whole(*parts)
@@ -124,7 +131,7 @@ def _(events: EventTable) -> str:
 @html_of.register
 def _(modes: Modes) -> str:
     head = ("mode", "eigenvalue [1/s]", "ν₀ [Hz]", "ν [Hz]", "ζ [%]", "largest components (size, phase)", "")
-    counts = f"{len(modes)} modes, {len(modes.rigid)} rigid, {len(modes.unstable)} unstable"
+    counts = f"{amount(len(modes), 'mode')}, {len(modes.rigid)} rigid, {len(modes.unstable)} unstable"
     lines = [_mode(modes, m) for m in modes.modes]
     drawn = plane(*_both(np.asarray(modes.eigenvalues, dtype=complex)))
     unstable = [i for i, m in enumerate(modes.modes) if not m.stable]
@@ -187,7 +194,7 @@ def _(found: Gradient) -> str:
         (n, x, *(v for i in range(len(names)) for v in (float(found.matrix[i, j]), float(shares[i, j]))))
         for j, (n, x) in enumerate(found.variables.items())
     ]
-    spent = ", ".join(f"{n} {x:.3g}" for n, x in found.cost.items())
+    spent = ", ".join(f"{n} {x:.3g}" if n == "steps" else f"{_SPENT.get(n, n)} {duration(x)}" for n, x in found.cost.items())
     values = table(("criterion", "value"), list(found.values.items()))
     told = "".join(note(n) for n in found.notes)
     return whole(caption(f"gradient of {found.analysis.system.model.name}", f"{found.method}; {spent}"), values, table(head, rows), told)

@@ -30,14 +30,18 @@ __all__ = ["plot", "phase", "spectrum", "compare", "mode_table", "root_locus", "
 File = str | os.PathLike[str] | None
 Unit = str | Mapping[str, str] | None
 _MOST_LINES = 60
+#: Lines that a plot without names shows; of more it shows the coordinates.
+_MOST_UNNAMED = 16
 #: Events whose names are written into a plot.
 _MOST_NAMES = 12
 #: Events that are lines through a plot; of more each is a short stroke at its lower edge, which hides no curve.
 _MOST_EVENT_LINES, _STROKE = 40, 0.04
+#: Lines that are nowhere farther apart than this share of the axis cannot be told apart; whole numbers up to this range are counts.
+_SAME, _MOST_COUNTED = 2e-3, 1e4
 
 
 def expand(sol: Solution, names: Sequence[str]) -> list[str]:
-    """Scalar channel names for names, glob patterns and vector channels; no name at all means every channel."""
+    """Scalar channel names for names, glob patterns and vector channels; no name at all means every channel, of many the coordinates alone."""
     found: list[str] = []
     for name in names or ["*"]:
         matches = [name] if name in sol else sol.names(name)
@@ -49,6 +53,8 @@ def expand(sol: Solution, names: Sequence[str]) -> list[str]:
             vector = [f"{match}.{axis}" for axis in "xyz"] if shape == (3,) else component_names(match, shape)
             found += vector if shape else [match]
     found = list(dict.fromkeys(found))
+    if not names and len(found) > _MOST_UNNAMED:
+        found = [name for name in getattr(sol.system, "coordinate_names", ()) if name in sol] or found
     if len(found) > _MOST_LINES:
         raise InputError(f"{len(found)} lines are too many for one plot (at most {_MOST_LINES}); name the channels to plot")
     if not found:
@@ -95,6 +101,27 @@ def draw(axes: Axes, t: Array, values: Array, **style: Any) -> None:
     axes.plot(t, values, **steps, **style)
 
 
+def tell_apart(axes: Axes) -> None:
+    """Dashes for lines that lie on an earlier one, which they would hide, and whole numbers on the axis of what is counted."""
+    from matplotlib.ticker import MaxNLocator
+
+    lines = axes.get_lines()
+    data = [np.asarray(line.get_ydata(), float) for line in lines]
+    every = np.concatenate(data)
+    every = every[np.isfinite(every)]
+    if not len(every):
+        return
+    near = _SAME * (every.max() - every.min())
+    hidden = [
+        sum(one.shape == other.shape and bool(np.all(np.abs(one - other) <= near)) for other in data[:k]) for k, one in enumerate(data)
+    ]
+    for line, deep in zip(lines, hidden, strict=True):
+        if deep:
+            line.set_linestyle((0.0, (8.0 / deep, 8.0 * (2.0 - 1.0 / deep))))
+    if near > 0.0 and np.array_equal(every, np.round(every)) and every.max() - every.min() < _MOST_COUNTED:
+        axes.yaxis.set_major_locator(MaxNLocator("auto", integer=True))
+
+
 def place_legend(axes: Axes, count: int) -> None:
     """A legend that hides nothing: beside the axes."""
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), ncols=1 + count // 16, fontsize=9 if count <= 4 else 8)
@@ -127,7 +154,8 @@ def plot(
 ) -> Figure:
     """Channels over time: one axis for each unit, one above the other, with a common time axis and the ``events`` marked.
 
-    ``names`` may be glob patterns; vector channels give a line for each component. ``unit`` is a unit for all channels
+    ``names`` may be glob patterns; vector channels give a line for each component; without names a plot shows every channel, of
+    many the coordinates alone. ``unit`` is a unit for all channels
     that it fits ("deg"), or a unit by channel name.
     """
     sol = refined(sol)
@@ -143,6 +171,7 @@ def plot(
             for number, name in enumerate(members):
                 values = sol[name, symbol] if symbol != sol.channel(name).unit else sol[name]
                 draw(axes, sol.t, values, label=name, **line_style(number))
+            tell_apart(axes)
             axes.set_ylabel(axis_label(members[0], symbol) if len(members) == 1 else quantity_label(symbol))
             if len(members) > 1:
                 place_legend(axes, len(members))
@@ -252,6 +281,7 @@ def compare(
             if values.ndim != 1:
                 raise InputError(f"compare: {name!r} is a vector; name a component such as '{name}.x'")
             draw(axes, sol.t, values, label=label, **line_style(number))
+        tell_apart(axes)
         axes.set_xlabel("time [s]")
         axes.set_ylabel(axis_label(name, symbol))
         axes.set_title(title or "")

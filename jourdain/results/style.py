@@ -69,17 +69,26 @@ def house_style() -> Iterator[Any]:
 def new_figure(width: float, height: float, show: bool = False) -> Figure:
     """An empty figure (inches), without a window unless it is to be shown."""
     size: dict[str, Any] = {"figsize": (width, height), "layout": "constrained"}
-    if show or "ipykernel" in sys.modules:
-        import matplotlib.pyplot as plt  # only pyplot can open windows and teach a notebook to draw figures
+    if show:
+        import matplotlib.pyplot as plt  # only pyplot can open windows
 
-        if show:
-            return plt.figure(**size)
+        return plt.figure(**size)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    _teach_notebook(Figure)
     figure = Figure(**size)
     FigureCanvasAgg(figure)
     return figure
+
+
+def _teach_notebook(kind: type) -> None:
+    """Notebooks draw figures once their kernel knows how, which it learns from the first that pyplot makes: ours come without pyplot."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is not None and not any(kind in f.type_printers for f in shell.display_formatter.formatters.values()):
+        from IPython.core.pylabtools import select_figure_formats
+
+        select_figure_formats(shell, {"png"})
 
 
 def finish(figure: Figure, file: str | os.PathLike[str] | None, show: bool) -> Figure:

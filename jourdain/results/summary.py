@@ -16,13 +16,25 @@ _MOST_ROWS = 40
 _COLUMNS = ("channel", "unit", "min", "max", "final", "")
 
 
+def amount(count: int, one: str, more: str = "") -> str:
+    """A number of things in words: 1 body, 2 bodies."""
+    return f"{count} {one if count == 1 else more or f'{one}s'}"
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it: 1.2 ms, 3.4 s."""
+    return f"{seconds:.3g} s" if seconds >= 1.0 else f"{1e3 * seconds:.3g} ms"
+
+
 def heading(sol: Solution) -> str:
     """One line: model, method, time span, samples and the statistics that are numbers."""
     parts = [str(sol.metadata[key]) for key in ("model", "method") if key in sol.metadata]
     parts.append(f"{sol.t[0]:g} … {sol.t[-1]:g} s" if len(sol) else "no samples")
-    parts.append(f"{len(sol)} samples")
+    parts.append(amount(len(sol), "sample"))
     numbers = {key: x for key, x in sol.statistics.items() if isinstance(x, (int, float)) and not isinstance(x, bool)}
-    parts += [f"{key} {value:g}" for key, value in numbers.items() if key != "events"]
+    parts += [f"{key} {value:g}" for key, value in numbers.items() if key not in ("events", "wall_time")]
+    if "wall_time" in numbers:
+        parts.append(f"took {duration(numbers['wall_time'])}")
     if len(sol.events):
         parts.append(repr(sol.events).strip("<>"))
     return " · ".join(parts)

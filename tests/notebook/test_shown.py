@@ -160,7 +160,7 @@ def test_a_solution_draws_its_coordinates_and_tells_its_events() -> None:
     page = html_of(sol)
     line = next(drawing(page).iter("{http://www.w3.org/2000/svg}polyline")).attrib["points"].split()
     y = np.array([float(p.split(",")[1]) for p in line])
-    assert len(line) == len(sol.t) and np.all(np.diff(y) >= 0)  # it falls: down the drawing
+    assert len(line) > len(sol.t) and np.all(np.diff(y) >= 0)  # it falls: down the drawing
     assert "1 events" in words(page) and f"{sol.events[0].t:.6g}" in words(page)
 
 
@@ -248,3 +248,38 @@ def test_sliders_are_a_widget_whose_questions_the_kernel_answers() -> None:
     assert "application/vnd.jupyter.widget-view+json" in shown[0]
     first = shown[1]["stdout"]
     assert first.startswith("7 ['eigenvalues', 'note', 'scene', 'tracks'] 4.90") and "sliders for length" in first
+
+
+def test_a_course_of_long_steps_is_a_curve() -> None:
+    """A thrown ball takes a handful of steps; its drawing is the parabola, not the straight lines between them."""
+    m = jd.Model("ball")
+    m.prismatic("drop", m.ground, m.body("ball", mass=1.0), axis="z")
+    sol = m.compile().simulate({"drop.displacement_rate": 10.0}, t=2.0)
+    page = html_of(sol)
+    points = np.array([[float(x) for x in p.split(",")] for p in re.search(r'<polyline points="([^"]*)"', page)[1].split()])
+    assert len(sol) < 20 < len(points)
+    t = (points[:, 0] - points[0, 0]) / np.ptp(points[:, 0]) * 2.0
+    z = 10.0 * t - 4.905 * t**2
+    drawn = (points[0, 1] - points[:, 1]) / (points[0, 1] - points[:, 1].min()) * z.max()
+    assert abs(drawn - z).max() < 0.02 * np.ptp(z)
+    assert f"· {len(sol)} samples ·" in words(page) and "took" in words(page) and "wall_time" not in words(page)
+
+
+def test_numbers_of_things_are_words() -> None:
+    assert "1 body, 1 joint, 1 load" in words(html_of(oscillator().model))
+    assert "1 coordinate, 1 velocity" in words(html_of(oscillator()))
+    assert "1 mode, 0 rigid" in words(html_of(oscillator().modal()))
+
+
+def test_rounding_beside_a_course_is_zero() -> None:
+    assert "0 … 1 m" in course(np.linspace(0, 1, 3), np.array([-2e-15, 0.5, 1.0]), "z", "m", "#000")
+
+
+def test_figures_show_themselves_in_a_fresh_kernel() -> None:
+    """Whether or not anything has imported pyplot; without names a plot shows the coordinates."""
+    pytest.importorskip("matplotlib")
+    first = "from jourdain.library import double_pendulum\ns = double_pendulum().compile()\nsol = s.simulate({}, t=1.0)"
+    _, plot, again = execute(
+        first, "figure = sol.plot()\nprint(len(figure.axes), len(figure.axes[0].get_lines()))\nfigure", "s.modal().plot()"
+    )
+    assert plot["stdout"] == "1 2\n" and {"image/png"} <= set(plot) and {"image/png"} <= set(again)

@@ -190,3 +190,17 @@ def test_campbell_marks_the_resonances() -> None:
     with pytest.raises(InputError, match="campbell"):
         plots.campbell(speeds, frequencies[:-1])
     assert crossings(np.arange(2.0), np.zeros(2), np.ones(2)) == []
+
+
+def test_lines_that_lie_on_others_are_dashed_and_counts_are_whole() -> None:
+    t = np.linspace(0.0, 1.0, 101)
+    wave = np.sin(6.0 * t)
+    units = {name: Channel(x, "m") for name, x in (("a", wave), ("b", wave + 1e-9), ("c", wave), ("d", wave + 0.1))}
+    run = Solution(t, units | {"feet": Channel(np.floor(4 * t), "")})
+    length, count = run.plot("a", "b", "c", "d", "feet").axes
+    a, b, c, d = length.get_lines()
+    assert a.get_linestyle() == d.get_linestyle() == "-" and b.get_linestyle() == c.get_linestyle() == "--"
+    assert b._unscaled_dash_pattern != c._unscaled_dash_pattern  # the third leaves the second to be seen
+    assert all(tick == round(tick) for tick in count.get_yticks()) and not all(tick == round(tick) for tick in length.get_yticks())
+    same = plots.compare([run, run], "a").axes[0].get_lines()
+    assert [line.get_linestyle() for line in same] == ["-", "--"]

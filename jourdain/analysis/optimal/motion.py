@@ -110,7 +110,7 @@ class OptimalMotion(Shown):
             for j, (name, table) in enumerate(self.tables.items()):
                 axes.plot(fine, table.value((0,), fine), color=COLOURS[j % len(COLOURS)], label=name)
             axes.set_ylabel("inputs")
-            axes.set_xlabel("time (s)")
+            axes.set_xlabel("time [s]")
             axes.legend(fontsize="small")
             return finish(figure, file, show)
 

@@ -169,15 +169,16 @@ class Line:
             self.push[front.name] = self.push[front.name] + force
 
     def _draw(self, rear: Joint, front: Joint | None) -> None:
-        """The zone that is crushed, fastened to the mass behind it: the one ahead moves over it."""
+        """The zone that is crushed, fastened to the mass behind it: the one ahead moves over it, and a wall is deep enough to hide it."""
         begins = self._span[rear.name][1]
         ends = 0.0 if front is None else self._span[front.name][0]
         if ends > begins:
             zone = box(ends - begins, 0.6 * WIDTH, 0.5 * HEIGHT, colour="#e4572e")
             rear.child.body.shapes.append(zone.at(0.5 * (begins + ends) - self._place[rear.name], 0.0, 0.35 * HEIGHT + 0.9))
         if front is None:
-            wall = box(WALL, 1.5 * WIDTH, 1.3 * HEIGHT, colour="#8a8f96")
-            self.model.ground.shapes.append(wall.at(0.5 * WALL, 0.0, 0.65 * HEIGHT))
+            deep = WALL + max(ends - begins, 0.0)
+            wall = box(deep, 1.5 * WIDTH, 1.3 * HEIGHT, colour="#8a8f96")
+            self.model.ground.shapes.append(wall.at(0.5 * deep, 0.0, 0.65 * HEIGHT))
 
     def train(self, train: Train, speed: float, prefix: str = "", nose: float = 0.0, towards: int = 1, shared: bool = False) -> Joint:
         """A train with its nose at a place, ahead (+1) or the other way round (−1); the mass at its front.

@@ -26,7 +26,7 @@ export function tickTexts(values) {
   const digits = Math.max(0, Math.ceil(Math.log10(most / step)) + 1);
   return values.map((v) => {
     if (v === 0) return "0";
-    return (plain ? v.toFixed(decimals) : v.toExponential(Math.min(digits, 12)).replace(/\.?0+e/, "e").replace("e+", "e")).replaceAll("-", "−");
+    return (plain ? v.toFixed(decimals) : v.toExponential(Math.min(digits, 12)).replace(/\.?0+e/, "e").replace("e+", "e").replace(/e0$/, "")).replaceAll("-", "−");
   });
 }
 
