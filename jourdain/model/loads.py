@@ -407,8 +407,8 @@ class LoadMethods:
     def callback(self, name: str, function: Callable[..., Any], arguments: Sequence[Any], outputs: int = 1) -> Any:
         """A law that cannot be written as an expression: ``function(*values of arguments)`` gives ``outputs`` numbers.
 
-        The symbols returned may stand in any law.  Python is then called at every evaluation, which is slow, and
-        derivatives treat the values as constants.
+        The symbols returned may stand in any law.  Python is then called at every evaluation, which is slow.  Answers and analyses about a state
+        call it there, and take its derivatives by differences; implicit methods take the values as constants in their Jacobians.
         """
         what = f"callback '{name}'"
         if not callable(function):

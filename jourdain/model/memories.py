@@ -83,8 +83,9 @@ class MemoryMethods:
 
     @property
     def outer_inputs(self) -> list[str]:
-        """Names of the inputs that come from outside: neither memories nor unknowns, nor what contacts set."""
-        apart = {*self.memories, *self.unknowns, *self.found_inputs}
+        """Names of the inputs that come from outside: neither memories nor unknowns, nor what callbacks and contacts set."""
+        called = (n for c in self.callbacks.values() for n in c.inputs)
+        apart = {*self.memories, *self.unknowns, *called, *self.found_inputs}
         return [name for name in self.inputs if name not in apart]
 
 

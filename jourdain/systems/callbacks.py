@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..model.loads import Callback
     from ..solvers.ode.trajectory import Trajectory
     from .tree.projected import NativeSystem
+    from .tree.system import TreeSystem
 
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 
@@ -98,6 +99,20 @@ class Callbacks:
         for item, places, f in zip(self.items, self.places, self.functions, strict=True):
             arguments = f(np.array([t]), x, u[:nu])
             u[places] = called(item, t, arguments.tolist())
+
+
+def call(system: TreeSystem, t: np.ndarray, x: np.ndarray, u: np.ndarray, gone: bool = False) -> None:
+    """Writes what callbacks give at times and states (in rows) into rows of inputs; with ``gone`` one that gives no value leaves NaN."""
+    names = list(system.model.inputs)
+    for item in system.model.callbacks.values():
+        f, places = system.function("callback_arguments", callback=item.name), [names.index(n) for n in item.inputs]
+        for now, state, row in zip(t, x, u, strict=True):
+            try:
+                row[places] = called(item, float(now), f(np.array([now]), state, row[: system.nu]).tolist())
+            except CallbackError:
+                if not gone:
+                    raise
+                row[places] = np.nan
 
 
 def called(item: Callback, t: float, arguments: list[float]) -> np.ndarray:

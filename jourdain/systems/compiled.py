@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..model.contact.methods import refuse_contacts, touches
+from ..model.contact.methods import refuse_contacts
 from ..model.values import number
 from ..shown import Formulas, Shown
 from ..solvers import ALPHA_METHODS, AUTO, METHODS
 from ..symbolic.graph import evaluate
+from .found_inputs import find_inputs
 
 if TYPE_CHECKING:
     from ..formalisms.equations import Equations
@@ -144,28 +145,24 @@ class Compiled(Shown, ABC):
         return np.array(list(known.values()), dtype=float)
 
     def check_inputs(self, names: Iterable[str]) -> None:
-        """Refuses names that are no inputs, and those of algebraic unknowns, which nobody can choose."""
+        """Refuses names that are no inputs, and those of unknowns, callbacks and contacts, which nobody can choose."""
         self.input_values(dict.fromkeys(names, 0.0))
         for name in names:
             if name in self.model.unknowns:
                 raise InputError(f"'{self.model.name}': '{name}' is an unknown, which its equation determines; it is no input to choose")
+            for c in self.model.callbacks.values():
+                if name in c.inputs:
+                    raise InputError(f"'{self.model.name}': '{name}' is set by the callback '{c.name}'; it is no input to choose")
             if self.model.contacts and name in self.model.found_inputs:
                 raise InputError(
                     f"'{self.model.name}': '{name}' is the force of a contact, which follows from where bodies are; it is no input to choose"
                 )
 
     def inputs_at(self, state: State, values: Mapping[str, float] | None = None) -> np.ndarray:
-        """Inputs in order that act at a state: memories as it holds them, some replaced by values, unknowns found."""
+        """Inputs in order that act at a state: memories as it holds them, some replaced by values, those that follow from the state found."""
         self.check_inputs(values or ())
         u = self.input_values({**state.memory, **(values or {})})
-        if self.model.unknowns:
-            from .unknowns import find_unknowns
-
-            find_unknowns(self.reference, np.array([state.t]), state.x[None], u[None])
-        if touches(self.model):
-            from .touching import find_forces
-
-            find_forces(self.reference, np.array([state.t]), state.x[None], u[None])
+        find_inputs(self.reference, np.array([state.t]), state.x[None], u[None])
         return u
 
     @property

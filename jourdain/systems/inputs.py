@@ -17,7 +17,8 @@ from ..symbolic.expr import Expr, as_expr
 from ..symbolic.graph import evaluate
 from ..symbolic.tables import table
 from ..told import told
-from .callbacks import CallbackError, called, finite, named
+from .callbacks import finite, named
+from .found_inputs import find_inputs
 from .outputs.readings import Reading
 from .state import State
 
@@ -304,23 +305,7 @@ class Inputs:
             if item.symbol in self.signals:
                 values[:, i] = evaluate(self.signals[item.symbol], {**known, model.time: t})
             self._replay(name, t, values[:, i])
-        for c, places in self.callbacks:
-            f = self.system.function("callback_arguments", callback=c.name)
-            for now, x, row in zip(t, rows, values, strict=True):
-                try:
-                    row[places] = called(c, float(now), f(np.array([now]), x, row).tolist())
-                except CallbackError:
-                    if not self.broken:
-                        raise
-                    row[places] = np.nan
-        if self.unknowns:
-            from .unknowns import find_unknowns
-
-            find_unknowns(self.system.reference, t, rows, values)
-        if self.found:
-            from .touching import find_forces
-
-            find_forces(self.system.reference, t, rows, values)
+        find_inputs(self.system.reference, t, rows, values, self.broken)
         return values
 
     def _replay(self, name: str, t: np.ndarray, column: np.ndarray) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,3 +69,56 @@ def test_an_error_inside_comes_back() -> None:
 def test_not_a_function() -> None:
     with pytest.raises(jd.ModelError, match=r"callback 'motor': 3.0 is not a function"):
         jd.Model("m").callback("motor", 3.0, [])  # type: ignore[arg-type]
+
+
+def linkage(called: bool) -> jd.Model:
+    """A four-bar and a ball on its coupler, with a law of an angle, a rate, a user state, an input and a parameter: by callback or traced."""
+    m = jd.Model("linkage", gravity=(0, 0, -9.81))
+    k, push = m.parameter("k", 1.5), m.input("push", 0.7)
+    crank, coupler, rocker, bob = (
+        m.body(n, mass=1.0, com=(0.1, 0, 0), inertia=(0.01, 0.02, 0.02)) for n in ("crank", "coupler", "rocker", "bob")
+    )
+    hinge = m.revolute("crank", m.ground, crank, axis="-y")
+    m.revolute("coupler", crank.at(0.2, 0, 0), coupler, axis="-y", damping=0.3)
+    m.revolute("rocker", m.ground.at(0.5, 0, 0), rocker, axis="-y")
+    m.revolute("closing", coupler.at(0.5, 0, 0), rocker.at(0.4, 0, 0), axis="-y")
+    m.spherical("ball", coupler.at(0.2, 0, 0), bob.at(-0.1, 0, 0), orientation="xyz")
+    z = m.state("z", 0.3)
+    m.rate(z, hinge.position - z)
+    x, v, tip = hinge.position, hinge.velocity, m.sensor("tip", bob.at(0.2, 0, 0))
+
+    def law(x: Any, v: Any, z: Any, u: Any, k: Any, y: Any, by: Any) -> Any:
+        return -k * by.sin(x) ** 3 - 0.2 * v + 0.5 * z**2 + u * x - 2.0 * y
+
+    if called:
+        m.force(hinge, m.callback("law", lambda *given: law(*given, math), [x, v, z, push, k, tip.y]))
+    else:
+        m.force(hinge, law(x, v, z, push, k, tip.y, jd))
+    return m
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("formulation", ["recursive", "semi-recursive", "cartesian", "natural", "directors"])
+def test_every_verb_about_a_state_knows_callbacks(formulation: str) -> None:
+    called, traced = (linkage(c).compile(formulation=formulation) for c in (True, False))
+    found, turns = [], ["ball.rx", "ball.ry", "ball.rz"]
+    for s in (called, traced):
+        given = {"crank.angle": 0.8}
+        start = s.reference.assemble(given, guess={"coupler.angle": -0.5, "rocker.angle": 1.8}, velocities={"crank.angle_rate": 3.0})
+        own = start.with_values(z=np.array([0.2]))
+        linear = s.linearise(own, u={"push": 0.4})
+        rest = s.equilibrium({"crank.angle": -1.2, "coupler.angle": 0.5, "rocker.angle": 1.0}, inputs={"push": 0.4})
+        swept = s.inverse_dynamics_along(
+            {"crank.angle": lambda t: 0.8 + t, **dict.fromkeys(turns, lambda t: 0.3 * t)}, ["crank", *turns], [0.0, 0.1], own
+        )
+        found.append({
+            "accelerations": s.accelerations(own, {"push": 0.4}), "multipliers": list(s.multipliers(own).values()),
+            "reactions": np.array(list(s.reactions(own).values())), "A": linear.A, "B": linear.B, "D": linear.D,
+            "eigenvalues": np.sort_complex(s.modal(rest).eigenvalues.round(8) + 0.0), "rest": rest.state.q[:3], "drive": swept["crank"],
+            "slope": s.equilibrium({"crank.angle": -1.2}, exchange={"crank": "k"})["k"] if formulation == "recursive" else 0.0,
+            "forward": s.forward_dynamics(own.q, own.v, 0.0, z=own.z),
+        })  # fmt: skip
+    for word, expected in found[1].items():
+        np.testing.assert_allclose(found[0][word], expected, rtol=1e-8, atol=1e-7 * (1.0 + np.abs(expected).max(initial=0.0)), err_msg=word)
+    with pytest.raises(jd.InputError, match="'law' is set by the callback 'law'; it is no input to choose"):
+        called.accelerations({}, {"law": 1.0})

@@ -20,8 +20,9 @@ from ...formalisms.tree.acceleration_loads import loads_need_acceleration
 from ...model.contact.methods import touches
 from ...native.function import Function, compile_function
 from ...symbolic.expr import Expr
+from ...systems.found_inputs import called_slopes, find_inputs
 from ...systems.state import State
-from ...systems.touching import find_forces, wrench_slopes
+from ...systems.touching import wrench_slopes
 from ...systems.tree.partition import Partition, partition
 from ..assemble import close_positions
 
@@ -118,7 +119,7 @@ class Residual:
 
     def values(self, point: Point) -> dict[str, np.ndarray]:
         """r, h, w, g, f, y, c and e at a point."""
-        self._find_unknowns(point)
+        self._find_inputs(point)
         found = {name: np.zeros(n) for name, n in self.sizes.items()}
         if not self._empty:
             found |= self._named(self.system.function("residual"), point.arrays())
@@ -129,14 +130,9 @@ class Residual:
             raise SolverError(f"'{self.system.model.name}': the equations are not finite at this position ({self._bad(found, bad[0])})")
         return found
 
-    def _find_unknowns(self, point: Point) -> None:
-        """Puts the algebraic unknowns at a point, and forces of contacts that give way, among its inputs."""
-        if self.system.model.unknowns:
-            from ...systems.unknowns import find_unknowns
-
-            find_unknowns(self.system.reference, np.array([point.t]), np.concatenate([point.q, point.v, point.z])[None], point.u[None])
-        if touches(self.system.model):
-            find_forces(self.system.reference, np.array([point.t]), np.concatenate([point.q, point.v, point.z])[None], point.u[None])
+    def _find_inputs(self, point: Point) -> None:
+        """Puts what follows from a point (unknowns, values of callbacks, forces of contacts that give way) among its inputs."""
+        find_inputs(self.system.reference, np.array([point.t]), np.concatenate([point.q, point.v, point.z])[None], point.u[None])
 
     def _bad(self, found: Mapping[str, np.ndarray], name: str) -> str:
         i = int(np.flatnonzero(~np.isfinite(found[name]))[0])
@@ -146,14 +142,14 @@ class Residual:
 
     def derivatives(self, point: Point, wrt: str = "qvazup") -> dict[str, np.ndarray]:
         """Matrices by names such as "rq" = ∂r/∂q (positions along the velocities)."""
-        self._find_unknowns(point)
+        self._find_inputs(point)
         tangents = [] if self._empty else [self.system.function("residual_tangent", parameters=self.parameters)]
         if self._extra_tangent is not None:
             tangents.append(self._extra_tangent)
         arrays = point.arrays() | {f"d{k}": np.zeros(n) for k, n in self.widths.items()}
         found = {o + k: np.zeros((m, n)) for o, m in self.sizes.items() for k, n in self.widths.items()}
-        soft = touches(self.system.model) and any(kind in wrt for kind in "qvp")
-        for kind in dict.fromkeys(wrt + "u" if soft else wrt):
+        follow = bool(self.system.model.callbacks) or touches(self.system.model)
+        for kind in dict.fromkeys(wrt + "u" if follow else wrt):
             direction = arrays[f"d{kind}"]
             for j in range(self.widths[kind]):
                 direction[j] = 1.0
@@ -161,19 +157,25 @@ class Residual:
                     for output, column in self._named(f, arrays).items():
                         found[output + kind][:, j] = column
                 direction[j] = 0.0
-        if soft:
-            self._add_touching(point, wrt, found)
+        if follow:
+            self._add_found(point, wrt, found)
         return found
 
-    def _add_touching(self, point: Point, wrt: str, found: dict[str, np.ndarray]) -> None:
-        """Adds what follows from the change of contact forces where positions, velocities or parameters change."""
+    def _add_found(self, point: Point, wrt: str, found: dict[str, np.ndarray]) -> None:
+        """Adds what follows from the change of contact forces and values of callbacks where anything else changes."""
         s = self.system.reference
-        places, by_q, by_v = wrench_slopes(s, point.t, point.q, point.v, point.z, point.u)
-        slopes = {"q": by_q, "v": by_v, "p": self._by_parameters(point, places)}
-        for kind in "qvp":
-            if kind in wrt:
+        by_input = {o: found[o + "u"].copy() for o in self.sizes}
+        slopes = []
+        if s.model.callbacks:
+            slopes.append(called_slopes(s, point.state(s), point.u))
+        if touches(s.model):
+            places, by_q, by_v = wrench_slopes(s, point.t, point.q, point.v, point.z, point.u)
+            slopes.append((places, {"q": by_q, "v": by_v}))
+        for places, by in slopes:
+            by["p"] = self._by_parameters(point, places)
+            for kind in set(by) & set(wrt):
                 for o in self.sizes:
-                    found[o + kind] += found[o + "u"][:, places] @ slopes[kind]
+                    found[o + kind] += by_input[o][:, places] @ by[kind]
 
     def _by_parameters(self, point: Point, places: np.ndarray) -> np.ndarray:
         out = np.zeros((len(places), len(self.parameters)))
@@ -183,7 +185,7 @@ class Residual:
             for side in (1.0, -1.0):
                 with temporary_parameters(self.system, {name: value + side * step}):
                     u = point.u[None].copy()
-                    find_forces(self.system.reference, np.array([point.t]), np.concatenate([point.q, point.v, point.z])[None], u)
+                    find_inputs(self.system.reference, np.array([point.t]), np.concatenate([point.q, point.v, point.z])[None], u)
                     sides.append(u[0, places])
             out[:, j] = (sides[0] - sides[1]) / (2.0 * step)
         return out

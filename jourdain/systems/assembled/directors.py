@@ -130,9 +130,9 @@ class DirectorSystem(DescriptorSystem):
     # -- analyses -------------------------------------------------------------------------------------------------
 
     @property
-    def _touches(self) -> bool:
-        """Whether bodies touch: analyses about a state know contacts in joint coordinates."""
-        return bool(self.model.contacts) or touches_rigidly(self.model)
+    def _found_by_tree(self) -> bool:
+        """Whether forces are found by the tree: analyses about a state know contacts and callbacks in joint coordinates."""
+        return bool(self.model.contacts or self.model.callbacks) or touches_rigidly(self.model)
 
     @verb
     def equilibrium(
@@ -146,7 +146,7 @@ class DirectorSystem(DescriptorSystem):
         Without options but ``inputs`` the engine relaxes to a stable equilibrium near the state, then Newton's method makes it exact.
         Exchanged variables, further equations and steady motions (kind "dynamic") are found by Newton's method alone.
         """
-        if self._touches:
+        if self._found_by_tree:
             return super().equilibrium(
                 x0, unknowns, exchange, equations, kind, extra, inputs, accelerations, steady, continuation, iterations
             )
@@ -166,7 +166,7 @@ class DirectorSystem(DescriptorSystem):
         u: Mapping[str, float] | None = None, preferred: Sequence[str] = (), contacts: Mapping[str, str] | None = None,
     ) -> LinearSystem:  # fmt: skip
         """A, B, C, D about a state, with mass, damping and stiffness of the engine's elements; see :func:`jourdain.analysis.linearise.linearise`."""
-        if self._touches or contacts:
+        if self._found_by_tree or contacts:
             return super().linearise(state, inputs, outputs, u, preferred, contacts)
         from ...analysis.equations.by_elements import linearise
 
@@ -181,7 +181,7 @@ class DirectorSystem(DescriptorSystem):
 
         Multipliers are those of the engine's rows ("joint.row").
         """
-        if self._touches:
+        if self._found_by_tree:
             return super().inverse_dynamics_along(motion, actuators, times, x0, inputs)
         from ...analysis.equations.by_elements import inverse_dynamics_along
 
@@ -192,7 +192,7 @@ class DirectorSystem(DescriptorSystem):
         self, state: Any = None, actuators: Sequence[str] | None = None, inputs: Mapping[str, float] | None = None
     ) -> StaticForces:
         """Forces that hold a state, by the engine's elements; see :func:`jourdain.analysis.inverse_dynamics.static_forces`."""
-        if self._touches:
+        if self._found_by_tree:
             return super().static_forces(state, actuators, inputs)
         from ...analysis.equations.by_elements import static_forces
 

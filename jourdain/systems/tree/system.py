@@ -28,6 +28,7 @@ from ...symbolic.graph import Operations, evaluate
 from ..compiled import Wrenches
 from ..configuration import Configuration
 from ..constraints import by_entries
+from ..found_inputs import find_inputs
 from ..pushed import pushed_inputs, pushed_system, touches_rigidly
 from ..run import make_run
 from ..start import named_state, own_state
@@ -234,10 +235,7 @@ class TreeSystem(System):
         parts = (q, v, z)
         x = np.concatenate([np.broadcast_to(a, (*shape, a.shape[-1])) for a in parts], axis=-1).reshape(-1, self.nq + self.nv + self.nz)
         clock, u = np.full(len(x), float(t)), np.tile(self.input_values(inputs), (len(x), 1))
-        if self.model.unknowns:
-            from ..unknowns import find_unknowns
-
-            find_unknowns(self.reference, clock, x, u)
+        find_inputs(self.reference, clock, x, u)
         from ..outputs.reactions import constrained_accelerations
 
         a, _ = constrained_accelerations(self, clock, x, u, np.broadcast_to(tau, (*shape, self.nv)).reshape(-1, self.nv))
