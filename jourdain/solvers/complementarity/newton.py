@@ -144,7 +144,7 @@ def newton_width(problem: Any) -> int:
 
 
 @jit
-def _direction(problem: Any, p: Any, u: Any, d: Any, du: Any, soft: float) -> bool:
+def direction(problem: Any, p: Any, u: Any, d: Any, du: Any, soft: float) -> bool:
     """The Newton direction d and du = (W + C) d; False where there is none."""
     m = rows_of(problem)
     place, pivots = problem.whole[:m], problem.whole[m:]
@@ -252,7 +252,7 @@ def newton(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
         if found < least:
             least = found
             copy(p, m, best)
-        if not (_direction(problem, p, problem.u, d, du, SOFT) and _search(problem, p, problem.u, d, du, trial)):
+        if not (direction(problem, p, problem.u, d, du, SOFT) and _search(problem, p, problem.u, d, du, trial)):
             velocities(problem, p, problem.u)
             for _ in range(rescue):
                 sweep(problem, p)

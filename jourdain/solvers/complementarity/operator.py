@@ -258,14 +258,16 @@ def measure(problem: Any) -> None:
     need no more."""
     if problem.form == BODIES and problem.bodies.inverse_mass.size > 0:
         _respond(problem)
-    problem.ready = 0
+    problem.ready = problem.held = 0
     for i in range(problem.blocks):
         if problem.law[i] == CONTACT:
             at, r, mu1, mu2 = local_of(problem, i), problem.row[i], problem.coefficient[i, 0], problem.coefficient[i, 1]
             mu = max(mu1, mu2)
             s1, s2 = (mu1 / mu, mu2 / mu) if mu > 0.0 else (1.0, 1.0)
             a, c = s1 * s1 * _diagonal_entry(problem, i, r + 1, r + 1), s2 * s2 * _diagonal_entry(problem, i, r + 2, r + 2)
-            at.mean, at.mu, at.s1, at.s2 = (_diagonal_entry(problem, i, r, r) + a + c) / 3.0, mu, s1, s2
+            n = _diagonal_entry(problem, i, r, r)
+            at.mean, at.mu, at.s1, at.s2 = (n + a + c) / 3.0, mu, s1, s2
+            at.normal = n + PROXIMAL * at.mean
         else:
             at, r = local_of(problem, i), problem.row[i]
             at.mean = _diagonal_entry(problem, i, r, r)

@@ -125,6 +125,10 @@ class Problem(Record):
     sparse: BlockSparse
     bodies: BodyForm
     local: Matrix  # a Local for each block
+    near: int  # whether guesses are near solutions, as impulses of the step before are
+    #: rows whose factors ``matrix`` holds (0: none), and what each block does in them (:mod:`.holding`)
+    held: int
+    stuck: Integers
     u: Floats  # velocities that belong to p when a solver ends
     work: Floats  # WORK numbers a row and BLOCK more
     whole: Integers  # 2 for each row, 4 for each block, 1 for each body, and 1
@@ -153,7 +157,7 @@ def room(blocks: int, rows: int, form: int, bodies: int = 0, together: int = TOG
     w, compliance, u = np.zeros((3, rows))
     return Problem(
         form=form, law=np.zeros(blocks, np.int64), row=np.zeros(blocks + 1, np.int64), coefficient=np.zeros((blocks, 2)), w=w,
-        compliance=compliance, dense=np.zeros((dense, dense)), bodies=free, local=np.zeros((blocks, Local.struct.words)), u=u,
+        compliance=compliance, stuck=np.zeros(blocks, np.int64), dense=np.zeros((dense, dense)), bodies=free, local=np.zeros((blocks, Local.struct.words)), u=u,
         work=np.zeros(WORK * rows + BLOCK), whole=np.zeros(2 * rows + 4 * blocks + moving + 1, np.int64), matrix=np.zeros(min(rows, together) ** 2),
         linear=linear_room(pivots),
     )  # fmt: skip

@@ -13,6 +13,7 @@ from ...native.kernel import hot, jit, kernel
 from ...native.record import Floats, Record
 from .first_order import first_order
 from .gauss_seidel import sweeps
+from .holding import hold
 from .laws import project, residual
 from .newton import newton, newton_width, through_relaxed
 from .operator import complete, copy, rows_of
@@ -35,7 +36,7 @@ POLISHED, FINE, POLISH = 48, 1e-6, 3
 def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     """Solves from p on; iterations of all kinds, the residual of the natural map and the block that has it.
 
-    Rows without friction: pivots, where there are many after some sweeps.  Else sweeps of Gauss–Seidel, at most ``limit``; between series of them Newton's method is tried from where they
+    From a near guess few contacts are solved by :func:`.holding.hold`.  Rows without friction: pivots, where there are many after some sweeps.  Else sweeps of Gauss–Seidel, at most ``limit``; between series of them Newton's method is tried from where they
     are, once by way of relaxed problems, or accelerated gradients where it has no room.  What does not lead to the solution is forgotten, so that the
     sweeps go on undisturbed; few contacts are then solved to rounding.  p ends at the best point found, inside its cones where that leaves the
     residual below the tolerance.
@@ -44,12 +45,17 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     swept, best = problem.work[6 * m : 7 * m], problem.work[7 * m : 8 * m]
     project(problem, p)
     least, worst, rounding = residual(problem, p)
-    if m > POLISHED and least <= tolerance + rounding:
-        return 0, least, worst
+    wanted = tolerance if m > POLISHED else FINE * tolerance
+    if problem.near == 1 and least > wanted + rounding and m <= POLISHED and m * m <= problem.matrix.size:
+        done, least, worst, rounding = hold(problem, p, wanted, least, worst, rounding)
+    if least <= wanted + rounding:
+        return done, least, worst
+    problem.held = 0
     complete(problem)
     inside, pivots = True, least > tolerance + rounding and pivots_fit(problem)
     if pivots and m <= POLISHED:
-        done, least, worst = pivoting(problem, p, tolerance, 20 * m)
+        steps, least, worst = pivoting(problem, p, tolerance, 20 * m)
+        done += steps
         rounding, inside, pivots = residual(problem, p)[2], False, False
     found, spent, series, width = least, 0, SWEEPS, -2
     before, disturbed = math.inf, not inside
@@ -92,8 +98,8 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
             break  # rows that depend on each other may differ by more than the tolerance: no impulses meet them any better
         before, series = least, min(2 * series, SERIES)
     copy(best, m, p)
-    if m <= POLISHED and tolerance + rounding >= least > FINE * tolerance + rounding:
-        steps, found, worst = newton(problem, p, FINE * tolerance, POLISH)
+    if m <= POLISHED and tolerance + rounding >= least > wanted + rounding:
+        steps, found, worst = newton(problem, p, wanted, POLISH)
         done += steps
         if found < least:
             least, inside = found, False

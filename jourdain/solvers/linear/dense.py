@@ -153,19 +153,3 @@ def cholesky_solve(a: Any, n: int, b: Any) -> None:
         b[i] /= a[i * n + i]
         for j in range(i):
             b[j] -= a[i * n + j] * b[i]
-
-
-@jit
-def cholesky_solve_three(a: Any, n: int, x: Any, y: Any, z: Any) -> None:
-    """The same for three right sides, whose quotients do not wait for each other."""
-    for i in range(n):
-        row, pivot = a[i * n :], a[i * n + i]
-        x[i], y[i], z[i] = (x[i] - inner(row, x, i)) / pivot, (y[i] - inner(row, y, i)) / pivot, (z[i] - inner(row, z, i)) / pivot
-    for i in range(n - 1, -1, -1):
-        row, pivot = a[i * n :], a[i * n + i]
-        p, q, r = x[i] / pivot, y[i] / pivot, z[i] / pivot
-        x[i], y[i], z[i] = p, q, r
-        for j in range(i):
-            x[j] -= row[j] * p
-            y[j] -= row[j] * q
-            z[j] -= row[j] * r

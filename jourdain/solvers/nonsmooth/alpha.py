@@ -86,7 +86,7 @@ def _jump(a: Any, h: float, t: float, x: Any) -> int:
         return NO_NUMBER
     if respond_to(m) != 0:
         return NO_ROOM
-    done, residual = solve_laws(m, t)
+    done, residual = solve_laws(m, t, False)
     for k in range(s.count):
         s.gap[k] -= 0.5 * h * contact_velocity(s, m.parts, k, 0, v)
     for i in range(nv):

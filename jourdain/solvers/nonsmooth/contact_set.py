@@ -13,7 +13,9 @@ import numpy as np
 from ...native.kernel import hot, jit
 from ...native.record import Floats, Integers, Record
 from ..complementarity.problem import BlockSparse
-from ..linear.dense import cholesky, cholesky_solve, cholesky_solve_three
+from ..linear.dense import cholesky, cholesky_solve
+from ..linear.inwards import solve_inwards, to_root_three, to_tips
+from .halfway import body_halfway
 
 #: No part: that side of a contact is the ground, or moves the part of the other side.
 NOBODY = -1
@@ -23,8 +25,8 @@ TOUCH, SINGLE, DRY, ROLL, SPIN = range(5)
 
 
 class Parts(Record):
-    """Parts of the velocities: those of part c are ``member[first[c] : first[c + 1]]``; at ``masses[c]`` of M begin the Cholesky factors of its mass
-    matrix, or, for a single body that nothing holds (``inverse[c]``), B with M⁻¹ = B Bᵀ: over the first three velocities it is a number times 1."""
+    """Parts of the velocities: those of part c are ``member[first[c] : first[c + 1]]``; at ``masses[c]`` of M begin the factors of its mass matrix from the
+    tips inwards (:mod:`..linear.inwards`), or, for a single body that nothing holds (``inverse[c]``), B with M⁻¹ = B Bᵀ: over the first three velocities it is a number times 1."""
 
     first: Integers
     member: Integers
@@ -61,7 +63,10 @@ class ContactSet(Record):
     gap: Floats
     part: Integers  # two a contact
     J: Floats  # row by row, stride numbers for each of two parts
-    Y: Floats  # M⁻¹Jᵀ in the same places, or BᵀJᵀ (:func:`respond_halfway`)
+    Y: Floats  # M⁻¹Jᵀ in the same places, or half the way to it (:mod:`.halfway`)
+    #: numbers of each side's rows of Y up to the last that is not 0, where they are half the way; and room for Y p
+    top: Integers
+    pushed: Floats
     drift: Floats  # d, three a contact
     axes: Floats  # normal and tangents in the world's axes, nine a contact
     point: Floats  # three a contact
@@ -198,7 +203,7 @@ def prepare_closures(closures: Any, parts: Any) -> int:
         for i in range(m * n):
             Z[i] = J[i]
         for i in range(m):
-            cholesky_solve(parts.M[parts.masses[c] :], n, Z[i * n :])
+            solve_inwards(parts.M[parts.masses[c] :], n, Z[i * n :])
             for j in range(i + 1):
                 total = 0.0
                 for k in range(n):
@@ -225,58 +230,6 @@ def _close(closures: Any, c: int, n: int, y: Any) -> None:
             y[k] -= Z[i * n + k] * right[i]
 
 
-@hot
-def _halfway(B: Any, J: Any, i: int, y: Any) -> None:
-    """y = Bᵀ J of a body that nothing holds, from place i on."""
-    s, a, b, c, d, e, f = B[0], J[i], J[i + 1], J[i + 2], J[i + 3], J[i + 4], J[i + 5]
-    y[i], y[i + 1], y[i + 2] = s * a, s * b, s * c
-    y[i + 3] = (B[3] * a + B[9] * b + B[15] * c) + (B[21] * d + B[27] * e + B[33] * f)
-    y[i + 4] = (B[4] * a + B[10] * b + B[16] * c) + (B[28] * e + B[34] * f)
-    y[i + 5] = (B[5] * a + B[11] * b + B[17] * c) + B[35] * f
-
-
-@hot
-def _onwards(B: Any, x: Any, i: int, y: Any, j: int) -> None:
-    """Adds B x, x from place i on, to y from place j on."""
-    s, a, b, c = B[0], x[i + 3], x[i + 4], x[i + 5]
-    y[j] += s * x[i] + (B[3] * a + B[4] * b + B[5] * c)
-    y[j + 1] += s * x[i + 1] + (B[9] * a + B[10] * b + B[11] * c)
-    y[j + 2] += s * x[i + 2] + (B[15] * a + B[16] * b + B[17] * c)
-    y[j + 3] += B[21] * a
-    y[j + 4] += B[27] * a + B[28] * b
-    y[j + 5] += B[33] * a + B[34] * b + B[35] * c
-
-
-@jit
-def respond_halfway(s: Any, parts: Any) -> None:
-    """Y = BᵀJᵀ for all contacts of bodies that nothing holds: W = YᵀY, and M⁻¹Jᵀ p = B Y p."""
-    for k in range(s.count):
-        for side in (0, 1):
-            c = s.part[2 * k + side]
-            if c >= 0:
-                B = parts.M[parts.masses[c] :]
-                for row in (0, 1, 2):
-                    _halfway(B, s.J, 36 * k + 12 * row + 6 * side, s.Y)
-
-
-@jit
-def push_halfway(s: Any, parts: Any, p: Any, rows: int, x: Any, v: Any) -> None:
-    """v += B Y p, ``rows`` of every contact (1: the normal alone), with room for Y p in x."""
-    n = parts.first.size - 1
-    for i in range(6 * n):
-        x[i] = 0.0
-    for k in range(s.count):
-        for row in range(rows):
-            impulse = p[rows * k + row]
-            for side in (0, 1):
-                at, to = 36 * k + 12 * row + 6 * side, 6 * s.part[2 * k + side]
-                if impulse != 0.0 and to >= 0:
-                    for i in (0, 1, 2, 3, 4, 5):
-                        x[to + i] += s.Y[at + i] * impulse
-    for c in range(n):
-        _onwards(parts.M[parts.masses[c] :], x, 6 * c, v, parts.member[parts.first[c]])
-
-
 @jit
 def respond(s: Any, parts: Any, closures: Any) -> None:
     """Y = M⁻¹Jᵀ for all contacts, along the constraints."""
@@ -293,7 +246,11 @@ def respond(s: Any, parts: Any, closures: Any) -> None:
             x, y, z = s.Y[at:], s.Y[at + 2 * parts.stride :], s.Y[at + 4 * parts.stride :]
             for i in range(n):
                 x[i], y[i], z[i] = s.J[at + i], s.J[at + 2 * parts.stride + i], s.J[at + 4 * parts.stride + i]
-            cholesky_solve_three(parts.M[parts.masses[c] :], n, x, y, z)
+            M = parts.M[parts.masses[c] :]
+            to_root_three(M, n, x, y, z)
+            to_tips(M, n, x)
+            to_tips(M, n, y)
+            to_tips(M, n, z)
             if closures.rows > 0 and closures.first[c + 1] > closures.first[c]:
                 _close(closures, c, n, x)
                 _close(closures, c, n, y)
@@ -303,7 +260,7 @@ def respond(s: Any, parts: Any, closures: Any) -> None:
 @hot
 def _respond_loose(B: Any, J: Any, i: int, y: Any) -> None:
     """y = B Bᵀ J from place i on."""
-    _halfway(B, J, i, y)
+    body_halfway(B, J, i, y)
     s, u, v, w, a, b, c = B[0], y[i], y[i + 1], y[i + 2], y[i + 3], y[i + 4], y[i + 5]
     y[i] = s * u + (B[3] * a + B[4] * b + B[5] * c)
     y[i + 1] = s * v + (B[9] * a + B[10] * b + B[11] * c)
@@ -317,7 +274,7 @@ def _respond_loose(B: Any, J: Any, i: int, y: Any) -> None:
 def respond_part(parts: Any, closures: Any, c: int, y: Any) -> None:
     """y = M⁻¹ y for the velocities of a part, along the constraints."""
     n = parts.first[c + 1] - parts.first[c]
-    cholesky_solve(parts.M[parts.masses[c] :], n, y)
+    solve_inwards(parts.M[parts.masses[c] :], n, y)
     if closures.rows > 0 and closures.first[c + 1] > closures.first[c]:
         _close(closures, c, n, y)
 
@@ -396,25 +353,26 @@ def _list_by_part(s: Any, parts: Any) -> None:
             start[c + 1] += 1
 
 
-@jit
-def _add_block(s: Any, parts: Any, k: int, side: int, l: int, c: int, out: Any, at: int) -> None:
-    """Adds J_k Y_lᵀ over part c to a block of W."""
-    other = 0 if s.part[2 * l] == c else 1
-    n, stride = parts.first[c + 1] - parts.first[c], parts.stride
-    for i in (0, 1, 2):
-        a = _place(s, stride, k, side, i)
-        for j in (0, 1, 2):
-            b, total = _place(s, stride, l, other, j), 0.0
-            for m in range(n):
-                total += s.J[a + m] * s.Y[b + m]
-            out[at + 3 * i + j] += total
+@hot
+def _add_block(A: Any, a: int, B: Any, b: int, stride: int, n: int, out: Any, at: int) -> None:
+    """Adds A Bᵀ of two times three rows of n numbers, from a and b on, to a block of W."""
+    w00, w01, w02, w10, w11, w12, w20, w21, w22 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(n):
+        x, y, z = A[a + i], A[a + 2 * stride + i], A[a + 4 * stride + i]
+        p, q, r = B[b + i], B[b + 2 * stride + i], B[b + 4 * stride + i]
+        w00, w01, w02 = w00 + x * p, w01 + x * q, w02 + x * r
+        w10, w11, w12 = w10 + y * p, w11 + y * q, w12 + y * r
+        w20, w21, w22 = w20 + z * p, w21 + z * q, w22 + z * r
+    out[at], out[at + 1], out[at + 2] = out[at] + w00, out[at + 1] + w01, out[at + 2] + w02
+    out[at + 3], out[at + 4], out[at + 5] = out[at + 3] + w10, out[at + 4] + w11, out[at + 5] + w12
+    out[at + 6], out[at + 7], out[at + 8] = out[at + 6] + w20, out[at + 7] + w21, out[at + 8] + w22
 
 
 @jit
-def form_delassus(s: Any, parts: Any, w: BlockSparse) -> int:
-    """W by blocks in compressed rows; how many blocks there are, negative where they do not fit."""
+def form_delassus(s: Any, parts: Any, w: BlockSparse, halfway: bool) -> int:
+    """W = J Y by blocks in compressed rows, YᵀY where Y is half the way; how many blocks there are, negative where they do not fit."""
     _list_by_part(s, parts)
-    blocks, room = 0, w.column.size
+    blocks, room, J, stride = 0, w.column.size, s.Y if halfway else s.J, parts.stride
     for k in range(s.count):
         s.met[k] = -1
     for k in range(s.count):
@@ -433,7 +391,9 @@ def form_delassus(s: Any, parts: Any, w: BlockSparse) -> int:
                     for m in range(9 * blocks, 9 * blocks + 9):
                         w.values[m] = 0.0
                     blocks += 1
-                _add_block(s, parts, k, side, l, c, w.values, s.met_at[l])
+                other = 0 if s.part[2 * l] == c else 1
+                n = min(s.top[2 * k + side], s.top[2 * l + other]) if halfway else parts.first[c + 1] - parts.first[c]
+                _add_block(J, _place(s, stride, k, side, 0), s.Y, _place(s, stride, l, other, 0), stride, n, w.values, s.met_at[l])
     w.first[s.count] = blocks
     return blocks
 
@@ -462,6 +422,6 @@ def make_contact_set(room: int, parts: Parts) -> ContactSet:
         room=wide, law=np.zeros(wide, np.int64), sort=np.zeros(wide, np.int64), parent=np.full(wide, -1, np.int64), gap=np.zeros(wide), part=np.zeros(2 * wide, np.int64), J=np.zeros(6 * wide * stride),
         Y=np.zeros(6 * wide * stride), drift=np.zeros(3 * wide), axes=np.zeros(9 * wide), point=np.zeros(3 * wide), arm=np.zeros(6 * wide),
         place=np.zeros(2 * wide, np.int64), key=np.zeros(3 * wide, np.int64), old_key=np.zeros(3 * wide, np.int64),
-        old_impulse=np.zeros(3 * wide), old_speed=np.zeros(3 * wide), turning=np.zeros(3 * wide), speed=np.zeros(3 * wide), start=np.zeros(parts.first.size + 1, np.int64), listed=np.zeros(2 * wide, np.int64),
+        old_impulse=np.zeros(3 * wide), old_speed=np.zeros(3 * wide), turning=np.zeros(3 * wide), speed=np.zeros(3 * wide), start=np.zeros(parts.first.size + 1, np.int64), listed=np.zeros(2 * wide, np.int64), top=np.zeros(2 * wide, np.int64), pushed=np.zeros(parts.member.size),
         met=np.zeros(wide, np.int64), met_at=np.zeros(wide, np.int64),
     )  # fmt: skip

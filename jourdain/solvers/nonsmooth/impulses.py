@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...native.kernel import jit
+from ...native.kernel import hot, jit
 from ..complementarity.laws import relaxation_gap
 from ..complementarity.operator import local_of, measure
 from ..complementarity.problem import BILATERAL, BLOCK_SPARSE, BODIES, UNILATERAL
@@ -18,12 +18,11 @@ from .contact_set import (
     contact_velocities,
     form_delassus,
     push,
-    push_halfway,
     recall,
     remember,
     respond,
-    respond_halfway,
 )
+from .halfway import push_halfway, respond_halfway
 from .impacts import expand
 from .records import ACTING, DEPTH, DISSIPATED, ITERATIONS, NO_ROOM, OPENING, RESIDUAL
 
@@ -46,11 +45,17 @@ def displaced(m: Any, q: Any, d: Any, scale: float, out: Any) -> None:
             iq, iv = iq + 1, iv + 1
 
 
+@hot
+def goes_halfway(m: Any) -> bool:
+    """Whether what contacts do is found half the way: where no constraint stands in it."""
+    return m.halfway == 1 or (m.laws.problem.form == BLOCK_SPARSE and m.closures.rows == 0)
+
+
 @jit
 def _bound_couples(m: Any) -> float:
     """Bounds of couples from the normal impulses of their contacts as they are now; the largest change, in units of velocity."""
     s, parts, problem, p, most = m.contacts, m.parts, m.laws.problem, m.laws.p, 0.0
-    J = s.Y if m.halfway == 1 else s.J
+    J = s.Y if goes_halfway(m) else s.J
     for k in range(s.count):
         if s.parent[k] < 0:
             continue
@@ -89,23 +94,25 @@ def velocity_sum(v: Any, n: int) -> float:
 
 
 @jit
-def solve_laws(m: Any, t: float) -> Any:
-    """Impulses of all contacts; iterations, and the residual of their laws."""
-    s, problem, p = m.contacts, m.laws.problem, m.laws.p
+def solve_laws(m: Any, t: float, again: bool) -> Any:
+    """Impulses of all contacts, ``again`` where they are those solved for last and respond as they did; iterations, and the residual of their laws."""
+    s, problem, p, held = m.contacts, m.laws.problem, m.laws.p, m.laws.problem.held
     recall(s, p)
     if m.couples != 0:
         _bound_couples(m)
     measure(problem)
+    if again and m.couples == 0:  # factors of W are those of before
+        problem.held = held
     tolerance = m.tolerance * max(1e-6, largest(problem.w, 3 * s.count))
     carry_out(m.laws, m.solver, tolerance, m.limit)
     done, residual, worst = m.laws.done, m.laws.residual, m.laws.worst
-    for again in range(COUPLED if m.couples != 0 else 0):
+    for round_ in range(COUPLED if m.couples != 0 else 0):
         missed = _bound_couples(m)
         if missed <= tolerance:
             break
         measure(problem)
         carry_out(m.laws, m.solver, tolerance, m.limit)
-        done, residual, worst = done + m.laws.done, max(m.laws.residual, missed if again == COUPLED - 1 else 0.0), m.laws.worst
+        done, residual, worst = done + m.laws.done, max(m.laws.residual, missed if round_ == COUPLED - 1 else 0.0), m.laws.worst
     if m.impacts.acting > 0:
         residual = expand(m.impacts, m.laws, m.solver, s.law, tolerance, m.limit)
     log = m.worst
@@ -128,11 +135,12 @@ def _normal_rows(s: Any, halfway: int, bodies: Any) -> None:
 @jit
 def respond_to(m: Any) -> int:
     """What impulses of all contacts do to velocities; 0 where there is room for it."""
-    if m.halfway == 1:
+    halfway = goes_halfway(m)
+    if halfway:
         respond_halfway(m.contacts, m.parts)
-        return 0
-    respond(m.contacts, m.parts, m.closures)
-    if m.laws.problem.form == BLOCK_SPARSE and form_delassus(m.contacts, m.parts, m.laws.problem.sparse) < 0:
+    else:
+        respond(m.contacts, m.parts, m.closures)
+    if m.laws.problem.form == BLOCK_SPARSE and form_delassus(m.contacts, m.parts, m.laws.problem.sparse, halfway) < 0:
         return NO_ROOM
     return 0
 
@@ -141,8 +149,8 @@ def respond_to(m: Any) -> int:
 def push_all(m: Any, p: Any, rows: int, v: Any) -> None:
     """v += M⁻¹Jᵀ p of the first ``rows`` rows of every contact; the bound of a couple against rolling is no impulse."""
     s = m.contacts
-    if m.halfway == 1:
-        push_halfway(s, m.parts, p, rows, m.laws.problem.bodies.before, v)
+    if goes_halfway(m):
+        push_halfway(s, m.parts, p, rows, v)
         return
     for k in range(s.count):
         for row in range(rows):

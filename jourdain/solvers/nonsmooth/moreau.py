@@ -152,10 +152,11 @@ def step(address: int) -> int:
         if m.worst.residual == math.inf:
             clock.t_bad, count.bad_status, m.worst.t = clock.t, NO_NUMBER, clock.t
             return RHS_FAILED
-        if (turn_ == 0 or m.contacts.count != known) and respond_to(m) != 0:  # the same contacts respond as they did
+        same = turn_ == 1 and m.contacts.count == known
+        if not same and respond_to(m) != 0:  # the same contacts respond as they did
             clock.t_bad, count.bad_status = clock.t, NO_ROOM
             return RHS_FAILED
-        more, residual = solve_laws(m, clock.t + h)
+        more, residual = solve_laws(m, clock.t + h, same)
         done += more
         for i in range(nv):
             v[i] = free[i]

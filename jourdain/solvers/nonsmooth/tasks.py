@@ -19,7 +19,7 @@ PIVOTS = 200
 def make_tasks(contacts: ContactSet, parts: Parts) -> dict[str, Any]:
     """Memory for the laws of all contacts and for their penetrations, and what solves them."""
     laws, depths = _problems(contacts, parts)
-    n = contacts.room
+    n, laws.near = contacts.room, 1
     halfway = int(_all_loose(parts))
     return {
         "halfway": halfway,

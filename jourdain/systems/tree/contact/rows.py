@@ -11,7 +11,7 @@ from ....native.kernel import hot, jit, kernel
 from ....native.record import Address, Floats, Integers, Matrix, Record, Table
 from ....solvers.collision.records import Contact, World
 from ....solvers.collision.search import collide
-from ....solvers.linear.dense import cholesky
+from ....solvers.linear.inwards import factor_inwards
 from ....solvers.nonsmooth.contact_set import DRY, NOBODY, ROLL, SINGLE, SPIN, TOUCH, Closures, ContactSet, Parts, prepare_closures
 from ....solvers.nonsmooth.records import NO_ROOM
 from ....solvers.ode.rotation import nearest_rotation
@@ -197,7 +197,7 @@ def _part_masses(c: Any) -> int:
         if not loose_factor(link, q[link.q - 3 :], M[parts.masses[parts.part_of[link.v]] :]):
             return NO_INERTIA
     for part in range(parts.first.size - 1):
-        if parts.inverse[part] == 0 and cholesky(M[parts.masses[part] :], parts.first[part + 1] - parts.first[part]) != 0:
+        if parts.inverse[part] == 0 and factor_inwards(M[parts.masses[part] :], parts.first[part + 1] - parts.first[part]) != 0:
             return NO_INERTIA
     return 0
 
@@ -235,7 +235,7 @@ def _framed_masses(c: Any) -> int:
                 M[i * n + j] = f.M[at_] + 0.5 * c.h * f.C[at_] + 0.25 * c.h * c.h * f.K[at_]
         if f.absolute == 1 and c.closures.rows > 0:
             _add_constraints(c.closures, part, M, n)
-        if cholesky(M, n) != 0:
+        if factor_inwards(M, n) != 0:
             return NO_INERTIA
     return 0
 
