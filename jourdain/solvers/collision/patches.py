@@ -13,15 +13,17 @@ from typing import Any
 
 from ...native.kernel import hot, jit
 from .curvature import curvature
-from .records import MOST_POINTS, emit
+from .records import CONE, CYLINDER, MOST_POINTS, emit
 from .supports import face, rounding
-from .vectors import across, cross, dot, plus, vector
+from .vectors import across, axis, cross, dot, plus, vector
 
 #: Points nearer to each other than this part of the size are one; a corner counts as lying over a segment within the second.
 SAME, BESIDE = 1e-7, 1e-3
 #: Bits of a feature: a triangle of a surface, then a corner (or an edge) of a, then of b.
 FIELD = 21
 EDGE = 1 << 20
+#: Edges that are rims of ends of cylinders and cones; the number of an end and that of a crossing are added.
+RIM_EDGE = EDGE + 900 * 1024
 #: Gaps up to which points of a patch touch, and are near those that do, and what counts as equal, in parts of the shapes' size.
 TOUCHING, NEAR, EQUAL = 1e-6, 1e-2, 1e-9
 
@@ -101,6 +103,69 @@ def _edge(rows: Any, i: int, j: int) -> int:
 
 
 @jit
+def _disc(scene: Any, i: int, p: Any, d: Any, u: Any, v: Any, n: Any) -> Any:
+    """The end of a cylinder or cone that looks in direction d, seen along n: radius (0: there is none), place and height of its centre, what takes
+    places beside it to coordinates in its plane, how its height grows with those, and the number of its rim."""
+    s = scene.solids[i]
+    if s.kind != CYLINDER and s.kind != CONE:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0
+    e1, e2, z = axis(scene.world, i, 0), axis(scene.world, i, 1), axis(scene.world, i, 2)
+    half, top = (s.y if s.kind == CYLINDER else s.z), dot(d, z) > 0.0
+    c = plus(p, half if top else -half, z)
+    a11, a12, a21, a22 = dot(e1, u), dot(e2, u), dot(e1, v), dot(e2, v)
+    det = a11 * a22 - a12 * a21
+    r = s.y if top and s.kind == CONE else s.x
+    return (
+        (r if abs(det) > 1e-9 else 0.0),
+        dot(c, u),
+        dot(c, v),
+        dot(c, n),
+        a22 / det,
+        -a12 / det,
+        -a21 / det,
+        a11 / det,
+        dot(e1, n),
+        dot(e2, n),
+        RIM_EDGE + (2 if top else 0),
+    )
+
+
+@jit
+def _inside(disc: Any, x: float, y: float, size: float) -> bool:
+    """Whether a point lies over a disc."""
+    dx, dy = x - disc[1], y - disc[2]
+    a, b = disc[4] * dx + disc[5] * dy, disc[6] * dx + disc[7] * dy
+    return a * a + b * b <= disc[0] * (disc[0] + SAME * size)  # type: ignore[no-any-return]
+
+
+@jit
+def _cross_rim(patch: Any, count: int, disc: Any, is_a: bool, rows: Any, corners: int, near: float, size: float) -> int:
+    """Adds the points at which edges of a face cross a rim, seen along n: the true circle, so that no edge comes to touch it beside the patch."""
+    for i in range(corners if corners > 2 else corners - 1):
+        k = i + 1 if i + 1 < corners else 0
+        first, last = (i, k) if rows[i, 3] < rows[k, 3] else (k, i)
+        x, y, h = rows[first, 4], rows[first, 5], rows[first, 6]
+        ex, ey, eh = rows[last, 4] - x, rows[last, 5] - y, rows[last, 6] - h
+        dx, dy = x - disc[1], y - disc[2]
+        a, b, da, db = disc[4] * dx + disc[5] * dy, disc[6] * dx + disc[7] * dy, disc[4] * ex + disc[5] * ey, disc[6] * ex + disc[7] * ey
+        square, along = da * da + db * db, a * da + b * db
+        root = along * along - square * (a * a + b * b - disc[0] * disc[0])
+        if not (root > 0.0 and square > 0.0):
+            continue
+        for way in (0, 1):
+            t = (-along + (sqrt(root) if way == 1 else -sqrt(root))) / square
+            if t < 0.0 or t > 1.0:
+                continue
+            own, other = disc[3] + disc[8] * (a + t * da) + disc[9] * (b + t * db), h + t * eh
+            ha, hb = (own, other) if is_a else (other, own)
+            if ha - hb <= near:
+                rim, edge = disc[10] + way, _edge(rows, first, last)
+                code_a, code_b = (rim, edge) if is_a else (edge, rim)
+                count = _add(patch, count, x + t * ex, y + t * ey, ha, hb, code_a, code_b, size)
+    return count
+
+
+@jit
 def gather(scene: Any, a: int, b: int, pb: Any, n: Any, near: float, size: float) -> Any:
     """Points of the patch with a distance up to ``near`` along n, in rows of ``scene.patch``; how many, and the least distance."""
     A, B, patch, count = scene.face_a, scene.face_b, scene.patch, 0
@@ -114,18 +179,23 @@ def gather(scene: Any, a: int, b: int, pb: Any, n: Any, near: float, size: float
     flat = 1e-9 * size * size
     if (ca > 2 and abs(area_a) < flat) or (cb > 2 and abs(area_b) < flat):
         return 0, 1e300
+    disc_a, disc_b = _disc(scene, a, (0.0, 0.0, 0.0), (-n[0], -n[1], -n[2]), u, v, n), _disc(scene, b, pb, n, u, v, n)
+    convex = scene.triangle == 0  # triangles of a surface share edges: what they cut from a rim is united by its corners
+    round_a, round_b = convex and ca > 2 and disc_a[0] > 0.0, convex and cb > 2 and disc_b[0] > 0.0
     for i in range(ca):
-        if _over(B, cb, area_b, A[i, 4], A[i, 5], size):
+        if _inside(disc_b, A[i, 4], A[i, 5], size) if round_b else _over(B, cb, area_b, A[i, 4], A[i, 5], size):
             h = _height(B, cb, area_b, A[i, 4], A[i, 5])
             if A[i, 6] - h <= near:
                 count = _add(patch, count, A[i, 4], A[i, 5], A[i, 6], h, 1 + int(A[i, 3]), 0, size)
     for j in range(cb):
-        if _over(A, ca, area_a, B[j, 4], B[j, 5], size):
+        if _inside(disc_a, B[j, 4], B[j, 5], size) if round_a else _over(A, ca, area_a, B[j, 4], B[j, 5], size):
             h = _height(A, ca, area_a, B[j, 4], B[j, 5])
             if h - B[j, 6] <= near:
                 count = _add(patch, count, B[j, 4], B[j, 5], h, B[j, 6], 0, 1 + int(B[j, 3]), size)
     lines = ca == 2 and cb == 2 and count > 1  # side by side: their ends are the patch, wherever they cross
-    for i in range(0 if lines else ca if ca > 2 else ca - 1):
+    if round_a != round_b:
+        count = _cross_rim(patch, count, disc_a if round_a else disc_b, round_a, B if round_a else A, cb if round_a else ca, near, size)
+    for i in range(0 if lines or round_a != round_b else ca if ca > 2 else ca - 1):
         k = i + 1 if i + 1 < ca else 0
         ex, ey = A[k, 4] - A[i, 4], A[k, 5] - A[i, 5]
         for j in range(cb if cb > 2 else cb - 1):

@@ -43,6 +43,7 @@ from .closed_forces import (
     find_closed,
     first_way,
     motion,
+    see_closed,
     spread,
 )
 from .contact_set import DRY, ROLL, book_wrench, contact_velocity, respond
@@ -228,7 +229,7 @@ def changes(args: int) -> int:
     c = asked_of(args)
     status = changes_of(c, doubles(c.x, c.nq + c.nv + c.nz + 1), doubles(c.t, 1)[0])
     if status == 0:
-        status = find_closed(c, c.t, c.x)
+        status = see_closed(c, c.t, c.x)
     if status == 0:
         respond(c.contacts, c.parts, c.closures)
     return status
@@ -252,6 +253,7 @@ def make_closed(most: int, nq: int, nv: int, nz: int, booked: int, **known: Any)
         problem=problem, key=np.zeros(3 * most, np.int64), slides=np.zeros(most, np.int64), along=np.zeros(3 * most),
         place=np.zeros(most, np.int64), row=np.zeros(most, np.int64), bound=np.zeros(most), lift=np.zeros(most), slip=np.zeros(most),
         extra=np.zeros((1, nv)), basis=np.zeros((3 * most, 3 * most)), left=np.zeros(3 * most), rest=np.zeros(3 * most), force=np.zeros(3 * most), moving=np.zeros(3 * most), change=np.zeros(4 * most),
+        ahead=np.zeros(4 * most), behind=np.zeros(4 * most), seen=np.zeros(most, np.int64),
         J=np.zeros((3 * most, nv)), Y=np.zeros((3 * most, nv)), p=p, values=np.zeros(booked), shifted=np.zeros(n + 1),
         rates=np.zeros(n + 1), clock=np.zeros(1), from_=np.zeros(n + 1), reach=math.inf, **known,
     )  # fmt: skip

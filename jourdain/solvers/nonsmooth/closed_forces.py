@@ -42,6 +42,9 @@ EXACT, SWEEPS, ROUNDING = 1e-13, 200, 1e-10
 DEPENDENT = 1e-10
 #: Most solutions in which bounds of couples follow normal forces.
 COUPLED = 60
+#: Bits of the places of differences, −2, −1, 1 and 2: all, and those of either side.
+BEHIND, AHEAD = 1 + 2, 8 + 16
+ALL_SEEN = BEHIND + AHEAD
 #: What is returned where no forces fit the laws: positive, so that steps become shorter up to that instant.
 NO_FORCES = 80
 
@@ -86,6 +89,9 @@ class Closed(Record):
     force: Floats  # λ: normal and two tangents
     moving: Floats  # u̇ after it, likewise
     change: Floats  # J̇ v: normal, then the vector in the world's axes
+    ahead: Floats  # the same by differences to one side, where a contact is not there on the other
+    behind: Floats
+    seen: Integers  # at which of the four places of differences a contact was, a bit each
     J: Matrix
     Y: Matrix
     extra: Matrix  # one row
@@ -149,10 +155,11 @@ def _earlier(a: Any, i: int, b: Any, j: int) -> bool:
 @jit
 def changes_of(c: Any, x: Any, t: float) -> int:
     """J̇ v of the closed contacts: (8 (u₊ − u₋) − (u₊₊ − u₋₋))/12 ε."""
-    s, change = c.contacts, c.change
     v, q = x[c.nq :], c.shifted
     for i in range(4 * c.count):
-        change[i] = 0.0
+        c.change[i] = c.ahead[i] = c.behind[i] = 0.0
+    for i in range(c.count):
+        c.seen[i] = 0
     for i in range(c.nq, c.nq + c.nv + c.nz):
         q[i] = x[i]
     for side in (-2, -1, 1, 2):
@@ -163,15 +170,53 @@ def changes_of(c: Any, x: Any, t: float) -> int:
         if status != 0:
             return status
         for i in range(c.count):
-            k = c.place[i]
-            if k < 0:
+            if c.place[i] < 0:
                 continue
-            n, a, b = contact_velocity(s, c.parts, k, 0, v), contact_velocity(s, c.parts, k, 1, v), contact_velocity(s, c.parts, k, 2, v)
-            change[4 * i] += weight * n
-            for j in (0, 1, 2):
-                axes = 9 * k + j
-                change[4 * i + 1 + j] += weight * (s.axes[axes] * n + s.axes[axes + 3] * a + s.axes[axes + 6] * b)
+            c.seen[i] += 1 << (side + 2)
+            _add_velocity(c, i, weight, v, c.change)
+            if side > 0:
+                _add_velocity(c, i, (4.0 if side == 1 else -1.0) / (2.0 * EPSILON), v, c.ahead)
+            else:
+                _add_velocity(c, i, (-4.0 if side == -1 else 1.0) / (2.0 * EPSILON), v, c.behind)
     return 0
+
+
+@jit
+def _add_velocity(c: Any, i: int, weight: float, v: Any, out: Any) -> None:
+    """Adds J v of a closed contact, where the bodies are now: normal, and vector in the world's axes."""
+    s, k = c.contacts, c.place[i]
+    n, a, b = contact_velocity(s, c.parts, k, 0, v), contact_velocity(s, c.parts, k, 1, v), contact_velocity(s, c.parts, k, 2, v)
+    out[4 * i] += weight * n
+    for j in (0, 1, 2):
+        axes = 9 * k + j
+        out[4 * i + 1 + j] += weight * (s.axes[axes] * n + s.axes[axes + 3] * a + s.axes[axes + 6] * b)
+
+
+@jit
+def _changes_at_ends(c: Any, v: Any) -> None:
+    """J̇ v of contacts that come from, or go to, another feature nearby: ± (−3 u + 4 u± − u±±)/2 ε to the side on which they are.
+
+    A corner that slides over the end of a side is another contact there; differences over the end would have a share of its whole velocity.
+    """
+    for i in range(c.count):
+        if c.seen[i] == ALL_SEEN or c.place[i] < 0:
+            continue
+        forwards, backwards = c.seen[i] & AHEAD == AHEAD, c.seen[i] & BEHIND == BEHIND
+        if forwards:
+            _add_velocity(c, i, -3.0 / (2.0 * EPSILON), v, c.ahead)
+        elif backwards:
+            _add_velocity(c, i, 3.0 / (2.0 * EPSILON), v, c.behind)
+        for j in range(4 * i, 4 * i + 4):
+            c.change[j] = c.ahead[j] if forwards else c.behind[j] if backwards else 0.0
+
+
+@jit
+def see_closed(c: Any, t: int, x: int) -> int:
+    """The contacts at (t, x) after :func:`changes_of` them."""
+    status = find_closed(c, t, x)
+    if status == 0:
+        _changes_at_ends(c, doubles(x, c.nq + c.nv)[c.nq :])
+    return status
 
 
 @jit
@@ -487,7 +532,7 @@ def motion(c: Any, t: int, x: Any, out: Any) -> int:
         return status
     status = changes_of(c, x, doubles(t, 1)[0])
     if status == 0:
-        status = find_closed(c, t, at(x))
+        status = see_closed(c, t, at(x))
     if status != 0:
         return status
     respond(c.contacts, c.parts, c.closures)
@@ -548,5 +593,6 @@ __all__ = [
     "find_closed",
     "first_way",
     "motion",
+    "see_closed",
     "spread",
 ]

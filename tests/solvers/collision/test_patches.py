@@ -180,3 +180,14 @@ def test_gap_is_continuous_along_a_motion(first: str, second: str) -> None:
                 assert abs(gap - last) <= (1.1 + 1.5 * 0.8) / steps + 1e-8
             last = gap
         assert last is not None and last < 0.0
+
+
+def test_an_edge_across_the_end_of_a_cylinder_ends_on_the_circle() -> None:
+    """Seen along the normal an edge of a box leaves the end of a cylinder on its rim, not on a polygon in it; lengths of what they share from circle and line."""
+    r, offset = 0.1, 0.083
+    pair = scene(("box", (0.4, 0.6, 0.5)), ("cylinder", (r, 0.3)))
+    for angle in np.linspace(0.0, 0.7, 5):
+        found = pair.contacts(np.array([pose(E, (0.0, 0.0, 0.0)), pose(turned(2, angle), (0.2 + offset, 0.01, 0.4 + 1e-5))]), 1e-3)
+        on_edge = found["point_a"][np.abs(found["point_a"][:, 0] - 0.2) < 1e-9]
+        assert found["gap"] == pytest.approx(1e-5, abs=1e-12)
+        assert np.ptp(on_edge[:, 1]) == pytest.approx(2.0 * np.sqrt(r**2 - offset**2), abs=1e-12)
