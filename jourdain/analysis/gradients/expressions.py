@@ -109,7 +109,8 @@ def expressions_of(system: System, criteria: Mapping[str, Criterion], more: Mapp
         try:
             forces: list[str] = []
             e = parsed(system, c.expression, {**(more or {}), **own}, forces) if isinstance(c.expression, str) else c.expression
-            transmitted |= {name: n for n in forces}
+            if forces:
+                transmitted[name] = forces[0]
             found[name] = eq.resolve([e])[0]
         except InputError as error:
             raise InputError(f"criterion '{name}': {error}") from None
