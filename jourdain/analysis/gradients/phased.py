@@ -179,7 +179,9 @@ class Phased(Differentiable):
     def need(self, word: str) -> None:
         """Compiles pushes or pulls of all phases, if they are not yet."""
         if word not in SLOTS:
-            raise NotCarried(f"gradient of '{self.system.model.name}': second derivatives of runs in which joints let go are not carried yet")
+            raise NotCarried(
+                f"gradient of '{self.system.model.name}': second derivatives of runs in which joints let go are not carried yet"
+            )
         self._needed.add(word)
         for run in self.runs:
             run.need(word)

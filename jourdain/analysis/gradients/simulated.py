@@ -160,6 +160,9 @@ class Simulated:
                 [np.asarray(solution[n], dtype=float) for n in (*s.coordinate_names, *s.velocity_names, *s.model.states)]
             )
         self.x = np.column_stack([rows, self._held_of(solution)]) if self.run.held else np.array(rows, dtype=float)
+        if self.system.model.switches:  # between what a jump and what an impulse leave there may be a row of its own
+            between = 1 + np.flatnonzero((self.t[:-2] == self.t[1:-1]) & (self.t[1:-1] == self.t[2:]))
+            self.t, self.x = np.delete(self.t, between), np.delete(self.x, between, axis=0)
         if self.run.moves_events and self.run.events:
             self.t, self.x = with_restarts(self.t, self.x, np.asarray(solution.events.t))
         if self.run.inputs.controllers:

@@ -204,7 +204,6 @@ def judged(feature: str, way: str) -> str:
 
 #: Cells that are refused, and what their words say.
 REFUSED = {
-    "phases": "joints that let go",
     "unknowns": "algebraic unknown 'y' is not carried",
 }
 

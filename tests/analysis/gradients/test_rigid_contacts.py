@@ -198,6 +198,65 @@ def test_a_stop_of_a_joint() -> None:
     assert g.matrix[0] == pytest.approx(slopes(closed, [50.0, 2.0, 0.6, -0.5]), rel=1e-6)
 
 
+def test_a_ball_tied_to_a_slide() -> None:
+    """x = k z ties a slide to a ball: it falls with g m/(m + M k²), and bounces with its own e."""
+
+    def closed(m: float, M: float, k: float, e: float, T: float = 0.9) -> float:
+        g = G * m / (m + M * k**2)
+        v, t = np.sqrt(2 * g * 0.5), np.sqrt(2 * 0.5 / g)
+        while t + 2 * e * v / g < T:
+            v, t = e * v, t + 2 * e * v / g
+        return float(e * v * (T - t) - g * (T - t) ** 2 / 2)
+
+    m = jd.Model("tied", gravity=(0, 0, -G))
+    ball, slide = m.body("ball", mass=m.parameter("m", 2.0)), m.body("slide", mass=m.parameter("M", 1.5))
+    z, x = m.prismatic("z", m.ground, ball, axis="z"), m.prismatic("x", m.ground, slide, axis="x")
+    m.constraint("tie", x.position - m.parameter("k", 0.5) * z.position)
+    ball.add_collision(jd.sphere(0.1))
+    m.ground.add_collision(jd.plane())
+    m.contact("floor", ball, m.ground, law=jd.contact.rigid(restitution=m.parameter("e", 0.7)))
+    criteria = {"z": cr.final("z.displacement - 0.1"), "push": cr.at(0.2, "x.displacement_acc")}
+    g = both(m, {"z.displacement": 0.6}, 0.9, criteria, ["m", "M", "k", "e"])
+    assert g.values["z"] == pytest.approx(closed(2.0, 1.5, 0.5, 0.7), rel=1e-7)
+    assert g["z"] == pytest.approx(slopes(closed, [2.0, 1.5, 0.5, 0.7]), rel=1e-6)
+    pull = lambda m, M, k, e: -k * G * m / (m + M * k**2)
+    assert g["push"] == pytest.approx(slopes(pull, [2.0, 1.5, 0.5, 0.7]), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("driven", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_a_loop_that_lands(driven: bool) -> None:
+    """A four-bar with two feet falls onto a floor: one foot and then both, sliding, sticking, lifting; its crank is driven, or on a spring."""
+    m = jd.Model("walker", gravity=(0, 0, -G))
+    base, link, other = (m.body(n, mass=m.parameter(f"m_{n}", x), com=c, inertia=(0.01, m.parameter(f"I_{n}", 0.01), 0.01)) for n, x, c in (("base", 1.5, (0.2, 0, 0)), ("link", 0.4, (0, 0, -0.15)), ("other", 0.4, (0, 0, -0.15))))  # fmt: skip
+    frame, foot, H = (
+        m.body("frame", mass=1e-9),
+        m.body("foot", mass=0.3, com=(0.2, 0, 0), inertia=(0.001, 0.004, 0.004)),
+        m.parameter("H", 0.3),
+    )
+    slide = m.body("slide", mass=1e-9)
+    m.prismatic("x", m.ground, slide, axis="x")
+    m.prismatic("z", slide, frame, axis="z")
+    m.revolute("turn", frame, base, axis="y")
+    crank = m.revolute("crank", base, link, axis="y")
+    m.revolute("rocker", base.at(0.4, 0, 0), other, axis="y")
+    m.revolute("knee", link.at(0, 0, -H), foot, axis="y")
+    m.close("pin", foot.at(0.4, 0, 0), other.at(0, 0, -H), "revolute", axis="y")
+    swing = m.parameter("swing", 0.3 if driven else 8.0)
+    m.drive(crank, 0.2 + swing * jd.sin(12 * m.time)) if driven else m.joint_spring(crank, swing, damping=0.05)
+    for at in (-0.03, 0.43):
+        foot.add_collision(jd.sphere(0.03).at(at, 0, -0.02))
+    m.ground.add_collision(jd.plane())
+    m.contact("sole", foot, m.ground, law=jd.contact.rigid(friction=m.parameter("mu", 0.9 if driven else 0.4)))
+    start = {"z.displacement": 0.37, "x.displacement_rate": 0.6, "turn.angle": 0.05}
+    if not driven:
+        start |= {"crank.angle": 0.2, "crank.angle_rate": 0.5}
+    criteria = {"end": cr.final("x.displacement"), "way": cr.integral("turn.angle_rate^2"), "push": cr.at(0.25, "x.displacement_acc")}
+    wrt = ["swing", "turn.angle"] if driven else ["m_base", "I_link", "H", "swing", "mu", "x.displacement_rate", "turn.angle"]
+    g = both(m, start, 0.6 if driven else 0.5, criteria, wrt)
+    g.check(1e-5)
+    assert len(g.result.contacts._run._history) > 2
+
+
 @pytest.mark.parametrize(
     "wrt", [["mu", "e"], pytest.param(["mu", "e", "mass", "j.z", "j.x_rate", "j.orientation.omega_x"], marks=pytest.mark.slow)]
 )
@@ -227,5 +286,9 @@ def test_what_is_not_carried_is_told() -> None:
         run.gradient({"z": cr.final("z.displacement")}, ["mass"], method="adjoint")
     m = on_floor(lambda m: jd.contact.rigid())
     run = jd.Analysis(m.compile(), "simulate", {"z.displacement": 0.15}, t=0.1)
+    with pytest.raises(NotCarried, match="reads 'z.reaction.z' beside rigid contacts, whose forces it transmits"):
+        run.gradient({"z": cr.final("z.reaction.z")}, ["mass"], method="adjoint")
+    with pytest.raises(jd.InputError, match="knows no contacts"):
+        run.evaluate({"z": cr.final("z.reaction.z")})
     with pytest.raises(jd.InputError, match="reads forces of contact|Fz"):
         run.gradient({"z": cr.final("floor.b.Fz")}, ["mass"], method="adjoint")
