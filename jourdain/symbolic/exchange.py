@@ -15,7 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ..errors import InputError
-from .expr import Expr, _node_ids, _symbols, constant, nary, symbol
+from .expr import Expr, _found_or_new, _node_ids, _symbols, constant, nary, symbol
 from .function import Argument, Result, SymbolicFunction
 from .graph import build, topological
 from .tables import Table
@@ -108,11 +108,26 @@ def unpack(packed: Packed, index: int | None = None) -> Any:
         elif op == "table":
             e = nary("table", [nodes[i] for i in row[3:]], (tables[row[1]], row[2]))
         else:
-            e = build(op, [nodes[i] for i in row[1:]])
+            e = _as_given(op, [nodes[i] for i in row[1:]])
         nodes.append(e)
     if index is not None:
         return nodes[roots[index]]
     return [nodes[i] for i in roots]
+
+
+def _as_given(op: str, args: Sequence[Expr]) -> Expr:
+    """The node of operands in their order.  Sums and products put what was made first in front, which may be another operand in this process: rounding
+    of what is compiled from them would fall otherwise here than there."""
+    if op not in ("add", "sub", "mul") or args[0].id < args[1].id:
+        return build(op, args)
+    a, b = args
+    newest = _node_ids()
+    e = build(op, args)
+    if op == "sub" and e.op == "neg" and e.args[0].op == "sub" and e.args[0].args == (b, a):
+        return _found_or_new(op, a, b, a, (op, b, "as given"))
+    if e.id > newest and e.op == op and e.args == (b, a):
+        e.args = (a, b)
+    return e
 
 
 def pack_function(f: SymbolicFunction) -> Packed:

@@ -15,8 +15,10 @@ from hypothesis import assume, given, settings
 
 import jourdain.symbolic as S
 from jourdain.errors import InputError
+from jourdain.native.ir import main_ir
 from jourdain.symbolic.exchange import pack, unpack
 from jourdain.symbolic.function import Argument, Result, SymbolicFunction, hoisted
+from jourdain.symbolic.linearised import Linearised
 from tests.symbolic.trees import OutOfDomainError, build, direct, trees, values
 
 
@@ -189,3 +191,30 @@ def test_a_function_pickles_with_one_graph():
     data = pickle.dumps(f)
     assert len(data) < 100_000
     assert pickle.loads(data) == f
+
+
+def test_expressions_of_another_process_keep_their_form() -> None:
+    """Whatever was made first here: the order of operands decides how machine code rounds."""
+    first, second = (("symbol", "another process", i, name, "parameter") for i, name in enumerate("ab"))
+    head, tables = "jourdain expressions 1", ()
+    b = unpack((head, (second,), tables, (0,)), 0)
+    nodes = (first, second, ("add", 0, 1), ("mul", 0, 1), ("sub", 0, 1), ("mul", 2, 4))
+    total, product, difference, both = unpack((head, nodes, tables, (2, 3, 4, 5)))
+    assert [e.name for e in total.args] == [e.name for e in product.args] == ["a", "b"]
+    assert difference.op == "sub" and difference.args[1] is b
+    again = unpack((head, nodes, tables, (2, 3, 4, 5)))
+    assert all(x is y for x, y in zip(again, (total, product, difference, both), strict=True))
+    assert total.args[0] + b is total and total.args[0] * b is product
+
+
+def test_derivatives_do_not_depend_on_what_was_derived_before() -> None:
+    x, y, p = S.symbol("x", "position"), S.symbol("y", "position"), S.symbol("p")
+    f = Linearised("f", {"q": (x, y)}, [p * S.sin(x * y) + y * S.cos(x) * x - x / (y + p)], ["q"], [p], [p])
+
+    def code(word: str) -> str:
+        return main_ir(getattr(f, word)(), 1).text
+
+    before = {word: code(word) for word in ("push", "pull", "bend")}
+    kept = [S.cos(x * y) * y, S.cos(x * y) * p, -S.sin(x) * y, S.cos(x * y) * x * p, 1 / (y + p)]
+    assert {word: code(word) for word in ("bend", "push", "pull")} == before
+    assert len(kept) == 5

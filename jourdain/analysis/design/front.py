@@ -174,12 +174,7 @@ class Family:
         """All points, from the best designs known."""
         problem, unit = self.problem, np.eye(self.count + len(self.problem.subject_to))
         problem.space.look_around(samples, self.crew)
-        found = self._solve(
-            [(problem.forms(unit[i]), unit[i], self._best_seen(lambda y, i=i: y[i], start)) for i in range(self.count)]  # type: ignore[misc]
-        )
-        for end, name in zip(found, problem.minimise, strict=True):
-            if not end.feasible:
-                raise SolverError(f"pareto: the least '{name}' was not found: {end.message}")
+        found = self._ends(start, unit)
         table = np.array([_values(e) for e in found])  # a row an end
         low, spread = table.min(axis=0), np.ptp(table, axis=0)
         if not (spread > 1e-9 * np.abs(table).max(axis=0)).all():
@@ -191,6 +186,20 @@ class Family:
                 for _ in wave:
                     tick()
         return sorted_front(problem, self.method, found)
+
+    def _ends(self, start: np.ndarray, unit: np.ndarray) -> list[Optimum]:
+        """The least of each criterion: the better one of two searches, from the best design that has run and from the present one."""
+        starts = [(i, x) for i in range(self.count) for x in (self._best_seen(lambda y, i=i: y[i], start), start)]  # type: ignore[misc]
+        wanted = [(i, x) for k, (i, x) in enumerate(starts) if k % 2 == 0 or (x != starts[k - 1][1]).any()]
+        solved = self._solve([(self.problem.forms(unit[i]), unit[i], x) for i, x in wanted])
+        found = []
+        for i, name in enumerate(self.problem.minimise):
+            ends = [d for (k, _), d in zip(wanted, solved, strict=True) if k == i]
+            best = min(ends, key=lambda d: (not d.feasible, d.objective))
+            if not best.feasible:
+                raise SolverError(f"pareto: the least '{name}' was not found: {best.message}")
+            found.append(best)
+        return found
 
     def _round(
         self, wave: Sequence[tuple[Forms, np.ndarray, np.ndarray]], found: Sequence[Optimum], spread: np.ndarray, start: np.ndarray

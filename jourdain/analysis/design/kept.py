@@ -28,8 +28,8 @@ class Kept:
         self._known: dict[str, str] = store.answers(study)
 
     def find(self, x: np.ndarray, slopes: bool) -> Evaluated | None:
-        """A design that is kept, with its derivatives where they are wanted."""
-        data = self._known.get(self._key(x, True)) or (None if slopes else self._known.get(self._key(x, False)))
+        """A design that is kept, as it was asked for: a run with derivatives ends steps where laws bend, and its values differ by rounding or more."""
+        data = self._known.get(self._key(x, slopes))
         if data is None:
             return None
         found = json.loads(data)
@@ -70,7 +70,7 @@ def kept_in(
         return None
     others = [n for key, (n, _) in found.studies().items() if key != study]
     if name in others and study not in found.studies():
-        told = "another model, other bounds, criteria or settings under the same names"
+        told = "another model, another start, other bounds, criteria or settings under the same names"
         warnings.warn(
             f"store '{found.path}' holds a study '{name}' that is not this one ({told}); this one begins anew beside it", stacklevel=4
         )

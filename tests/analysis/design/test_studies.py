@@ -9,9 +9,14 @@ import time
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import jourdain as jd
+from jourdain.analysis.design.kept import Kept
+from jourdain.analysis.design.space import Evaluated
+from jourdain.library import plane_vehicle
+from jourdain.results.store import Store
 
 SCRIPT = """
 import sys
@@ -49,6 +54,44 @@ def serial() -> bytes:
 @pytest.mark.parametrize("workers", [2, "processes:2"])
 def test_a_front_has_the_same_bits(serial: bytes, workers, tmp_path: Path) -> None:
     assert bits(problem().pareto("nbi", points=6, samples=8, workers=workers)) == serial
+
+
+def test_a_front_does_not_depend_on_what_was_derived_before(tmp_path: Path) -> None:
+    """Of sums of products: gradients found first of other variables, in threads or in another process, and a front that goes on."""
+
+    def vehicle() -> jd.Problem:
+        bump = jd.Analysis(plane_vehicle(damper="cubic").compile(), "simulate", {}, t=0.6)
+        comfort, travel = jd.criteria.integral("t^2*driver.acceleration.z^2"), jd.criteria.integral("(front.travel/0.08)^6")
+        return jd.Problem(bump, ["d_F", "c_R"], {"comfort": comfort, "travel": travel})
+
+    ask = {"points": 3, "samples": 2, "limit": 4}
+    alone = bits(vehicle().pareto(**ask))
+    other = vehicle()
+    other.analysis.gradient(other.minimise, ["h_3", "d_R", "c_F"])
+    assert bits(other.pareto(**ask, workers=2)) == alone
+    assert bits(vehicle().pareto(**ask, workers="processes:2", store=tmp_path / "a.db")) == alone
+    assert bits(vehicle().pareto(**ask, store=tmp_path / "a.db")) == alone
+
+
+def test_a_front_has_the_ends_that_single_searches_find() -> None:
+    """The plane vehicle's comfort has several local optima; a front knows the one next to the present design, too."""
+    bump = jd.Analysis(plane_vehicle(damper="cubic").compile(), "simulate", {}, t=2.0)
+    ask = {"comfort": jd.criteria.integral("t^2*driver.acceleration.z^2"), "travel": jd.criteria.integral("(front.travel/0.08)^6")}
+    problem = jd.Problem(bump, ["d_F", "d_R"], ask)
+    front = problem.pareto(points=2, samples=2)
+    for name in ask:
+        assert front.utopia[name] <= problem.optimise(weights={name: 1.0}).criteria[name] * (1.0 + 1e-9)
+
+
+def test_a_design_is_found_again_as_it_was_asked_for(tmp_path: Path) -> None:
+    """With derivatives or without: their runs are not the same to the last bit, and which came first must not matter."""
+    kept = Kept(Store(tmp_path / "a.db"), "study", "name")
+    x = np.array([0.25])
+    kept.save([(Evaluated(x, np.array([1.0]), "", np.array([[2.0]])), True)])
+    assert kept.find(x, slopes=False) is None
+    kept.save([(Evaluated(x, np.array([1.0 + 1e-15]), ""), False)])
+    assert kept.find(x, slopes=False).values[0] == 1.0 + 1e-15
+    assert kept.find(x, slopes=True).values[0] == 1.0
 
 
 def test_a_front_by_a_cluster(serial: bytes, tmp_path: Path) -> None:
