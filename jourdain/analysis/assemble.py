@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, SolverError
+from ..errors import InputError, SolverError, short
+from ..reals import reals
 from ..solvers.linear.sparse_rows import loses_rank, shortest_solution
 from ..systems.constraints import constraint_function, jacobian, jacobian_at, velocity_column
 from ..systems.start import Initial, initial_values, memories_in, user_states
@@ -186,9 +187,10 @@ def _scale(system: System, guessed: Sequence[int], weights: Mapping[str, float] 
     for i in set(guessed) - _turned(system):
         scale[velocity_column(system, system.configuration.position_names[i])] = 1.0 / GUESSED
     for name, weight in (weights or {}).items():
-        if not weight > 0:
-            raise InputError(f"assemble: the weight of '{name}' must be positive, got {weight}")
-        scale[velocity_column(system, name)] = 1.0 / weight
+        w = reals(weight, f"assemble: the weight of '{name}'")
+        if w.ndim or not w > 0:
+            raise InputError(f"assemble: the weight of '{name}' must be positive, got {short(weight)}")
+        scale[velocity_column(system, name)] = 1.0 / w
     return scale
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, SolverError
+from ..errors import InputError, SolverError, short
+from ..reals import reals
 from ..shown import Shown
 from ..symbolic.expr import Expr
 from ..systems.pushed import touches_rigidly
@@ -105,7 +106,10 @@ def equilibria(
     ``step`` is the largest change of the unknowns in one step (rad, m, or a fraction of the span), 0.1 by default.  Where rigid contacts hold the system, each
     position follows from the one before as in a slow change of the parameter, up to the value at which it slides, tips or falls: ``ends`` names it.
     """
-    low, high = (float(x) for x in span)
+    ends = reals(span, "equilibria: span")
+    if ends.shape != (2,):
+        raise InputError(f"equilibria: span = {short(span)} must be a pair: (lowest, highest)")
+    low, high = map(float, ends)
     if not high > low:
         raise InputError(f"equilibria: the span ({low:g}, {high:g}) is empty; give (lowest, highest)")
     along = find_unknown(system, parameter)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, SolverError
+from ..errors import InputError, SolverError, short
 from ..formalisms.functions.drive_forces import drive_force_names
 from ..reals import reals
 from ..shown import Shown
@@ -170,6 +170,8 @@ def find_actuators(system: System, names: Sequence[str] | None) -> list[Actuator
         names = system.model.outer_inputs or held_columns(system)
     found = []
     for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"actuators hold {short(name)}; give names of inputs or joints")
         if name in system.model.inputs:
             system.check_inputs([name])
             item = system.model.inputs[name]

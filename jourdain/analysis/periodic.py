@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, SolverError
+from ..errors import InputError, SolverError, short
 from ..shown import Shown
 from ..systems.modes import mode_names
 from ..systems.pushed import touches_rigidly
@@ -53,8 +54,8 @@ def periodic(system: System, state: Any = None, period: Any = None, rtol: float 
     given state is told then.
     """
     what = f"periodic '{system.model.name}'"
-    if not (isinstance(period, int | float | np.number) and np.isfinite(period) and period > 0):
-        raise InputError(f"{what}: period = {period!r} must be a positive number of seconds, such as that of the drives")
+    if not (isinstance(period, int | float | np.number) and 0 < period <= sys.float_info.max):
+        raise InputError(f"{what}: period = {short(period)} must be a positive number of seconds, such as that of the drives")
     given = system.state(state)
     if options.get("method") in STEPPED:
         raise InputError(

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, short
 from ..model.contact.methods import contact_digest
 from ..native.lanes import thread_count
 from ..progress import counted
@@ -246,8 +246,8 @@ def _readers(system: System, outputs: Outputs) -> dict[str, Reader]:
     if outputs is None:
         c = system.configuration
         outputs = [*c.position_names, *c.velocity_names, *system.model.states]
-    if isinstance(outputs, str):
-        raise InputError(f"sweep '{system.model.name}': outputs is a list of names or functions; write outputs=['{outputs}']")
+    if isinstance(outputs, str) or not isinstance(outputs, Iterable):
+        raise InputError(f"sweep '{system.model.name}': outputs is a list of names or functions; write outputs=[{short(outputs)}]")
     pairs = (
         outputs.items()
         if isinstance(outputs, Mapping)
@@ -255,6 +255,8 @@ def _readers(system: System, outputs: Outputs) -> dict[str, Reader]:
     )
     found: dict[str, Reader] = {}
     for name, reader in pairs:
+        if not isinstance(name, str) or not (isinstance(reader, str) or callable(reader)):
+            raise InputError(f"sweep '{system.model.name}': outputs hold {short(reader)}; give names of channels, or functions of a run")
         label, k = name, 2
         while label in found or label in ("run", "status", *system.model.parameter_set.names):
             label, k = f"{name}_{k}", k + 1

@@ -79,11 +79,13 @@ class EventMethods:
                 raise ModelError(f"event '{name}': jump= gives '{changed}' two new values")
             new[changed] = value(e, f"event '{name}': jump")
         switches: dict[str, bool] = {}
-        for held, holds in [*((x, False) for x in several(release)), *((x, True) for x in several(engage))]:
-            new[self.engaged(held)] = value(float(holds), name)
+        switched = [*((x, False) for x in several(release)), *((x, True) for x in several(engage))]
+        for held, holds in switched:
+            self._may_let_go(held)
             if held.name in switches:
                 raise ModelError(f"event '{name}': '{held.name}' is named twice in release= and engage=")
             switches[held.name] = holds
+        new |= {self.engaged(held): value(float(holds), name) for held, holds in switched}  # all of them fit: nothing is half declared
         self.events[name] = ModelEvent(name, g, direction, bool(terminal), new, switches)
         return self.events[name]
 

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ModelError
+from ..errors import ModelError, short
 from .constraints import Closure, Equation
 from .joints import Joint
 from .values import value
@@ -49,25 +49,37 @@ class SwitchMethods:
 
     def engaged(self, held: Holding) -> Expr:
         """1 while a joint or constraint holds, 0 while it has let go; from now on events may release and engage it."""
-        what = f"'{getattr(held, 'name', held)}'"
-        self._unlocked(what)
-        if not isinstance(held, Holding) or held is not (self.joints | self.constraints).get(held.name):
-            raise ModelError(f"{what} is no joint and no constraint of the model '{self.name}', so that it cannot let go")
+        self._unlocked(f"'{getattr(held, 'name', held)}'")
+        self._may_let_go(held)
         if held.name not in self.switches:
-            if held.name in self.joints and held.name in self.constraints:
-                raise ModelError(f"{what}: a joint and a constraint have this name; what lets go needs a name of its own")
-            if isinstance(held, Closure) and held.inertia is not None:
-                raise ModelError(f"{what}: a rod with a mass cannot let go, its mass would be lost; make it a body with two joints")
             if isinstance(held, Joint):
-                self._cut(held)
+                held.cut = True  # what may let go is none of the tree
             name = f"{held.name}.engaged"
             if name not in self.memories:
                 self.memory(name, 1.0, lambda before: before)
             self.switches[held.name] = self.memories[name]
         return self.switches[held.name].symbol
 
+    def _may_let_go(self, held: Holding) -> None:
+        """Refuses what events cannot release and engage."""
+        what = f"'{getattr(held, 'name', held)}'"
+        if not isinstance(held, Holding) or held is not (self.joints | self.constraints).get(held.name):
+            raise ModelError(f"{what} is no joint and no constraint of the model '{self.name}', so that it cannot let go")
+        if held.name in self.switches:
+            return
+        if held.name in self.joints and held.name in self.constraints:
+            raise ModelError(f"{what}: a joint and a constraint have this name; what lets go needs a name of its own")
+        if isinstance(held, Closure) and held.inertia is not None:
+            raise ModelError(f"{what}: a rod with a mass cannot let go, its mass would be lost; make it a body with two joints")
+        if isinstance(held, Joint) and held.cut is False:
+            raise ModelError(f"joint '{held.name}' is pinned to the tree (cut=False), so that it cannot let go")
+        if isinstance(held, Joint) and held.kind == "free":
+            raise ModelError(f"joint '{held.name}' is free: it holds nothing that could let go")
+
     def release(self, *held: Holding) -> None:
         """Joints and constraints that do not hold at the start of a run; an event may engage them."""
+        for item in held:
+            self._may_let_go(item)
         for item in held:
             self.engaged(item)
             self.switches[item.name].initial = value(0.0, item.name)
@@ -78,21 +90,16 @@ class SwitchMethods:
             if f"{held.name}.engaged" in self.memories:
                 self.engaged(held)
 
-    def _cut(self, joint: Joint) -> None:
-        """A joint that may let go is none of the tree."""
-        if joint.cut is False:
-            raise ModelError(f"joint '{joint.name}' is pinned to the tree (cut=False), so that it cannot let go")
-        if joint.kind == "free":
-            raise ModelError(f"joint '{joint.name}' is free: it holds nothing that could let go")
-        joint.cut = True
-
     def released_at_start(self) -> frozenset[str]:
         """What does not hold at the start of a run."""
         return frozenset(name for name, memory in self.switches.items() if float(memory.initial) == 0.0)
 
     def phase(self, released: Iterable[str]) -> Model:
         """The model while some joints and constraints have let go: the same coordinates, parameters and loads without them."""
-        found = frozenset(released)
+        names = list(released)
+        if not all(isinstance(name, str) for name in names):
+            raise ModelError(f"phase: {short(names)} must be names of joints and constraints")
+        found = frozenset(names)
         for name in sorted(found - self.switches.keys()):
             known = ", ".join(f"'{n}'" for n in self.switches) or "nothing"
             raise ModelError(f"'{name}' cannot let go in the model '{self.name}'; events release {known}")

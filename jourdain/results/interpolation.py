@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from jourdain.errors import InputError
+from jourdain.errors import InputError, short
 from jourdain.results.channel import Array
 
 Side = Literal["left", "right"]
@@ -21,8 +21,8 @@ class Places:
     """Where times fall between samples: interval, fraction s ∈ [0, 1], and which times are sample times exactly."""
 
     def __init__(self, t: NDArray[np.float64], times: Array, side: Side = "right") -> None:
-        if side not in ("left", "right"):
-            raise InputError(f"side {side!r} is neither 'left' (before an event) nor 'right' (after it)")
+        if not isinstance(side, str) or side not in ("left", "right"):
+            raise InputError(f"side {short(side)} is neither 'left' (before an event) nor 'right' (after it)")
         if t.size == 0:
             raise InputError("the solution has no samples, so it has no value at any time")
         self.times = np.atleast_1d(np.asarray(times, float))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jourdain.errors import InputError
+from jourdain.errors import InputError, short
+from jourdain.reals import NotReal, real, reals
 from jourdain.results import interpolation
 from jourdain.results.channel import Array, part, unknown
 from jourdain.results.frames import FRAME_FIELDS, FrameChannels
@@ -26,6 +27,14 @@ def instant(given: Any) -> Any:
     from jourdain.model.values import number
 
     return number(given, f"the time {given!r} is not a number of seconds, nor a text with a unit", "s")
+
+
+def seconds(given: Any) -> float:
+    """One time from a number, or from a text such as "500 ms"."""
+    try:
+        return real(instant(given))
+    except NotReal as error:
+        raise InputError(f"the time {short(given)} is not a number of seconds ({error})") from None
 
 
 class Names(tuple[str, ...]):
@@ -61,11 +70,11 @@ class Sample(Mapping[str, Array]):
     def __init__(self, solution: Solution, times: ArrayLike, side: Side) -> None:
         self._solution = solution
         times = instant(times)
-        self._shape = np.shape(times)
         try:
-            self.t = np.asarray(times, float)
-        except (TypeError, ValueError):
-            raise InputError(f"the time {times!r} is not a number of seconds, nor an array of them") from None
+            self.t = reals(times, "the time")
+        except InputError:
+            raise InputError(f"the time {short(times)} is not a number of seconds, nor an array of them") from None
+        self._shape = self.t.shape
         self._places = Places(solution.t, self.t.ravel(), side)
         self._dense: Mapping[str, Array] | None = None
 

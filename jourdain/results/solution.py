@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jourdain.errors import InputError
+from jourdain.errors import InputError, short
 from jourdain.model.units import UnitError
+from jourdain.reals import reals
 from jourdain.results import interpolation
 from jourdain.results.channel import Array, Channel, UnknownChannelError, as_channel, check_name, unknown
 from jourdain.results.events import EventTable
 from jourdain.results.frames import FRAME_FIELDS, FRAME_UNITS, FrameChannels, FrameMotion, FrameProvider, as_motion
 from jourdain.results.interpolation import Places, Side
 from jourdain.results.metadata import plain
-from jourdain.results.sample import Final, Names, Sample, instant
+from jourdain.results.sample import Final, Names, Sample, seconds
 from jourdain.shown import Shown, in_notebook
 
 if TYPE_CHECKING:
@@ -329,8 +330,13 @@ class Solution(Shown):
         polynomials and rotations turn at constant rate between samples.
         """
         if isinstance(times, (int, np.integer)):
+            if times < 1:
+                raise InputError(f"resample: {times} samples are too few; give at least 1, or times")
             times = np.linspace(self.t[0], self.t[-1], int(times))
-        sample = self.at(np.atleast_1d(np.asarray(times, float)), side)
+        given = np.atleast_1d(reals(times, "resample: times"))
+        if given.ndim != 1 or not given.size:
+            raise InputError(f"resample: times = {short(times)} must be a row of times, or how many")
+        sample = self.at(given, side)
 
         def frames(name: str) -> FrameMotion:
             motion, places = self.frame(name), Places(self.t, sample.t, side)
@@ -354,7 +360,7 @@ class Solution(Shown):
         At an event at t0 it begins after the event, at one at t1 it ends before it, so that parts add up to the whole; in the table of
         events it is one of the earlier part.
         """
-        a, b = instant(t0), instant(t1)
+        a, b = seconds(t0), seconds(t1)
         if not a <= b:
             raise InputError(f"between({t0!r}, {t1!r}): the first time is not before the second; swap them")
         found = self._rows_between(a, b)

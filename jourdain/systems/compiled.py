@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, short
 from ..model.contact.methods import refuse_contacts
 from ..model.values import number
 from ..shown import Formulas, Shown
@@ -139,13 +139,16 @@ class Compiled(Shown, ABC):
                 first |= dict(zip(open_, evaluate([first[n] for n in open_], now), strict=True))
             known |= {n: float(e) for n, e in first.items()}
         for name, value in (values or {}).items():
-            if name not in known:
+            if not isinstance(name, str) or name not in known:
                 raise InputError(f"there is no input '{name}'; the model has {', '.join(known) or 'none'}")
             known[name] = number(value, f"input '{name}'", self.model.inputs[name].unit or None)
         return np.array(list(known.values()), dtype=float)
 
     def check_inputs(self, names: Iterable[str]) -> None:
         """Refuses names that are no inputs, and those of unknowns, callbacks and contacts, which nobody can choose."""
+        names = list(names)
+        if wrong := [name for name in names if not isinstance(name, str)]:
+            raise InputError(f"{short(wrong[0])} is no name of an input; the model has {', '.join(self.model.inputs) or 'none'}")
         self.input_values(dict.fromkeys(names, 0.0))
         for name in names:
             if name in self.model.unknowns:

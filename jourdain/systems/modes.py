@@ -31,6 +31,8 @@ def chosen_modes(model: Model, given: str | Sequence[str], what: str) -> list[st
             there = ", ".join(known) or "none: no body bends"
             raise InputError(f"{what}: '{pattern}' is no mode of a flexible body of '{model.name}'; there are {there}")
         found += [name for name in fitting if name not in found]
+    if not found:
+        raise InputError(f"{what}: no modes are chosen; leave out modes= for all")
     return found
 
 

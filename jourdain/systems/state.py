@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, short
 from ..reals import reals
 from ..shown import Shown
 from ..solvers.native_function import is_finite
@@ -76,6 +76,11 @@ class State(Shown):
 
     def with_values(self, **changes: Any) -> State:
         """A copy with some arrays replaced."""
+        known = [f.name for f in fields(self) if f.init]
+        if unknown := [name for name in changes if name not in known]:
+            raise InputError(
+                f"a state has no '{unknown[0]}'; it has {', '.join(known)}; coordinates by name: system.state({{'{unknown[0]}': …}})"
+            )
         return replace(self, **changes)
 
     def __str__(self) -> str:
@@ -111,6 +116,8 @@ def state_of(solution: Solution, index: int = -1) -> State:
         )
     if not len(solution):
         raise InputError("the solution is empty; there is no state in it")
+    if not isinstance(index, int | np.integer) or not -len(solution) <= index < len(solution):
+        raise InputError(f"the solution has no sample {short(index)}; there are {len(solution)}, the last is -1")
     c = system.configuration
     q, v, z = (np.array([solution[n][index] for n in names]) for names in (c.position_names, c.velocity_names, system.model.states))
     memory = {n: float(solution[n][index]) for n in (*system.model.memories, *system.model.unknowns)}

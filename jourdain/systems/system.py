@@ -303,11 +303,11 @@ class System(Compiled):
         return periodic(self, state, period, rtol, **options)
 
     @verb
-    def assembly_modes(self, fixed: Mapping[str, Any], **options: Any) -> dict[str, State]:
+    def assembly_modes(self, fixed: Mapping[str, Any], tries: int = 60, seed: int = 0, t: float = 0.0) -> dict[str, State]:
         """The different ways to close the loops with the same fixed coordinates, by name."""
         from ..analysis.assemble import assembly_modes
 
-        return assembly_modes(self.reference, fixed, **options)
+        return assembly_modes(self.reference, fixed, tries, seed, t)
 
     @verb
     def mobility(self, state: State | None = None) -> Mobility:
@@ -439,7 +439,7 @@ class System(Compiled):
         """S and R of ẋ = S q̇, q̇ = R ẋ between joint and Cartesian velocities; see :mod:`jourdain.analysis.velocity_transformation`."""
         from ..analysis.velocity_transformation import velocity_transformation
 
-        return velocity_transformation(self, self.state() if state is None else state)
+        return velocity_transformation(self, self.state(state))
 
     # -- small motions --------------------------------------------------------------------------------------------
 

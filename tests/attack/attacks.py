@@ -28,13 +28,14 @@ from typing import Any
 import numpy as np
 
 from jourdain.errors import JourdainError
+from tests.attack.calls import calls
 from tests.attack.forged import forged_results, mesh_paths, no_numbers
 from tests.conftest import ROOT
 
 #: Seconds that a case may take.
 CASE_TIME = 20
-#: Attacks whose first case compiles, which takes its time on a busy machine.
-COMPILING = ("threads", "forks", "numbers")
+#: Attacks whose first case compiles, or whose cases start programs, which takes its time on a busy machine.
+PATIENT = ("threads", "forks", "numbers", "calls", "kills", "full disks")
 REFUSED, UNHARMED = "refused", "unharmed"
 SUFFIXES = (".npz", ".parquet", ".h5", ".csv", ".mat")
 Case = Callable[[random.Random], str]
@@ -437,7 +438,7 @@ def requests(rng: random.Random) -> str:
 CASES: dict[str, Case] = {
     "model files": model_files, "result files": results, "stores": stores, "kills": kills, "full disks": full_disks,
     "forged results": forged_results, "mesh paths": mesh_paths, "numbers": no_numbers, "cache entries": cache_entries, "threads": threads,
-    "forks": forks, "requests": requests,
+    "forks": forks, "requests": requests, "calls": calls,
 }  # fmt: skip
 
 
@@ -449,7 +450,7 @@ def attacked(name: str, seed: int, seconds: float, first: int = 0, most: int = 1
     while found["cases"] < most and (time.monotonic() - begun < seconds or not found["cases"]):
         found["cases"] += 1
         try:
-            with limited(3 * CASE_TIME if name in COMPILING else CASE_TIME), warnings.catch_warnings():
+            with limited(3 * CASE_TIME if name in PATIENT else CASE_TIME), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 found[CASES[name](random.Random(f"{seed} {name} {number}"))] += 1
         except Exception as error:

@@ -77,3 +77,16 @@ def test_near_words_are_proposed() -> None:
     with pytest.raises(AttributeError) as found:
         jd.library.pendulm()  # type: ignore[attr-defined]
     assert found.value.name == "pendulm" and found.value.obj is jd.library
+
+
+@pytest.mark.parametrize("second", [5, "same", "other"])
+def test_a_refused_event_declares_nothing(second: Any) -> None:
+    """Two things are to let go; if the second cannot, the first stays a joint of the tree."""
+    m = arm()
+    hip = m.joints["hip"]
+    with pytest.raises(JourdainError, match="no joint and no constraint|named twice"):
+        m.event("off", hip.position, release=hip, engage={5: 5, "same": hip, "other": arm().joints["hip"]}[second])
+    assert not m.events and not m.switches and not m.memories and not hip.cut
+    with pytest.raises(JourdainError, match="no joint and no constraint"):
+        m.release(hip, arm().joints["hip"])
+    assert not m.switches and not m.memories and not hip.cut

@@ -207,6 +207,27 @@ CALLS: dict[str, tuple[Callable[[jd.System, jd.Solution], Any], str]] = {
     "a joint's name": (lambda s, sol: s.model.stop("hinge"), r"stop\(\): joint = 'hinge' is no Joint; it is called stop\(joint, lower="),  # type: ignore[arg-type]
     "time of another kind": (lambda s, sol: sol.between("1 kg", "2 s"), "'kg' is a unit of mass, 's' of time"),
     "an odd event": (lambda s, sol: sol.events[None], "events: None is neither a name nor a number"),  # type: ignore[call-overload]
+    "a state of another name": (lambda s, sol: s.state().with_values(name=1.0), "a state has no 'name'; it has .*q, v"),
+    "an option of modes": (lambda s, sol: s.assembly_modes({"hinge": 0.1}, nope=1), "nope"),  # type: ignore[call-arg]
+    "a huge time": (lambda s, sol: sol.between(-(10**400), 0.05), "is not a number of seconds"),
+    "a time that is a symbol": (lambda s, sol: sol.between(0.0, jd.symbol("x")), "is not a number of seconds"),  # type: ignore[arg-type]
+    "fewer than no samples": (lambda s, sol: sol.resample(-1), "-1 samples are too few"),
+    "no samples": (lambda s, sol: sol.resample([]), "must be a row of times"),
+    "a run for times": (lambda s, sol: sol.resample(sol), "resample: times = .* are no real numbers"),  # type: ignore[arg-type]
+    "a side that is none": (lambda s, sol: sol.at(0.05, np.array([1, 2])), "is neither 'left'"),  # type: ignore[arg-type]
+    "a sample that is none": (lambda s, sol: sol.final_state(10**400), "no sample .*; there are"),
+    "actuators without names": (lambda s, sol: s.static_forces(actuators=[1]), "actuators hold 1; give names"),  # type: ignore[list-item]
+    "a huge period": (lambda s, sol: s.periodic(period=-(10**400)), "must be a positive number of seconds"),
+    "a text for a state": (lambda s, sol: s.modal("nonsense"), "nonsense"), "numbers for a state": (lambda s, sol: s.linearise([0.4, 0.5]), r"0\.4, 0\.5"),
+    "a joint for a state": (lambda s, sol: s.velocity_transformation(s.model.joints["hinge"]), "hinge"),
+    "a span of three": (lambda s, sol: s.equilibria("u", (1, 2, 3)), r"span = \(1, 2, 3\) must be a pair"),  # type: ignore[arg-type]
+    "plots of numbers": (lambda s, sol: sol.scene(plots={1, 2}), "plots hold .*; give names of channels"),  # type: ignore[arg-type]
+    "outputs that read nothing": (lambda s, sol: s.sweep({}, 0.1, parameters={"l": [1]}, outputs=[None]), "outputs hold None"),  # type: ignore[list-item]
+    "one number as outputs": (lambda s, sol: s.sweep({}, 0.1, parameters={"l": [1]}, outputs=0.5), "outputs is a list of names"),  # type: ignore[arg-type]
+    "a weight of nothing": (lambda s, sol: s.assemble({}, weights={"hinge": None}), "weight of 'hinge'"),  # type: ignore[dict-item]
+    "inputs without names": (lambda s, sol: s.check_inputs([1]), "1 is no name of an input"),  # type: ignore[list-item]
+    "a phase of numbers": (lambda s, sol: s.model.phase([1]), "must be names of joints"),  # type: ignore[list-item]
+    "pairs of numbers": (lambda s, sol: (m := arm()).contact("c", a=m.ground, exclude=range(3)), "must hold pairs of bodies"),  # type: ignore[arg-type]
     "names for sets": (lambda s, sol: s.sweep({}, 1.0, parameters=["l"]), r"parameters are lists by name, or sets \{name: value\} in a list; 'l' is none"),
 }  # fmt: skip
 

@@ -326,7 +326,7 @@ def closed_state(system: System, given: State | Mapping[str, Any] | None, guess:
     With ``guess`` values that cannot all be kept, or a state that is not closed, are where closing starts.
     """
     if not isinstance(given, State):
-        if system.equations_of_motion.rows:
+        if system.equations_of_motion.rows and (given is None or isinstance(given, Mapping)):
             return _assembled(system, dict(given or {}), guess)
         return system.state(given)
     if system.equations_of_motion.holonomic:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -185,7 +185,7 @@ def _own(model: Model, body: Body, what: str) -> Body:
 
 
 def _excluded(model: Model, pair: Sequence[Body | str], what: str) -> frozenset[str]:
-    if isinstance(pair, str) or len(pair) != 2:
+    if isinstance(pair, str) or not isinstance(pair, Collection) or len(pair) != 2:
         raise ModelError(f"{what}: exclude = [{pair!r}] must hold pairs of bodies: exclude=[(hand, arm)]")
     return frozenset(_body(model, item, what).name for item in pair)
 

@@ -35,6 +35,8 @@ class ModelCoordinates:
         outputs: Mapping[str, Expr] | None = None, elements: JointElements | None = None,
     ) -> None:  # fmt: skip
         self.own = own
+        if elements is not None and not isinstance(elements, Mapping):
+            raise InputError(f"elements = {elements!r} must be elements by the names of joints")
         self._elements = dict(elements or {})
         self.eq: DirectorEquations = own.descriptor.equations  # type: ignore[assignment]
         self.model = own.model

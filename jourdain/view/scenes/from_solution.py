@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ...errors import InputError, SolverError
+from ...errors import InputError, SolverError, short
 from ...model.bodies import Body as ModelBody
 from ...model.bodies import Frame as ModelFrame
 from ...model.constraints import Closure
@@ -81,7 +81,7 @@ def scene_of(
     tracks = [_run(s, system, f"run {i + 1}" if len(runs) > 1 else "run") for i, s in enumerate(runs)]
     scene = model_bodies(system.model, number, tracks[0].bodies)
     scene.runs = tracks
-    groups = [[p] if isinstance(p, str) else list(p) for p in plots] or _default_plots(system)
+    groups = [_plotted(p) for p in plots] or _default_plots(system)
     scene.plots = [Plot(g) for g in groups]
     wanted = sorted({name for g in groups for name in g})
     for s, run in zip(runs, scene.runs, strict=True):
@@ -216,6 +216,14 @@ def _parameters_of(solution: Any, system: Any) -> dict[str, float]:
     """Parameter values of the run where it recorded them, else the system's."""
     known = system.parameters
     return known | {n: v for n, v in dict(solution.metadata.get("parameters", {})).items() if n in known}
+
+
+def _plotted(given: Any) -> list[str]:
+    """The channels of one plot."""
+    names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(f"scene: plots hold {short(given)}; give names of channels, or lists of names for plots of several")
+    return names
 
 
 def _default_plots(system: Any) -> list[list[str]]:
