@@ -32,20 +32,14 @@ from .closed_forces import (
     SLIDES,
     STICKS,
     SWEEPS,
-    Arguments,
-    Called,
-    Closed,
-    asked_of,
-    changes_of,
     clear,
     direction,
     fill,
-    find_closed,
     first_way,
     motion,
-    see_closed,
     spread,
 )
+from .closed_places import Arguments, Called, Closed, asked_of, changes_of, find_closed, see_closed
 from .contact_set import DRY, ROLL, book_wrench, contact_velocity, respond
 from .impulses import displaced
 
@@ -252,7 +246,7 @@ def make_closed(most: int, nq: int, nv: int, nz: int, booked: int, **known: Any)
         nq=nq, nv=nv, nz=nz, solver=solve_task.address, task=Task(problem=problem, p=p),
         problem=problem, key=np.zeros(3 * most, np.int64), slides=np.zeros(most, np.int64), along=np.zeros(3 * most),
         place=np.zeros(most, np.int64), row=np.zeros(most, np.int64), bound=np.zeros(most), lift=np.zeros(most), slip=np.zeros(most),
-        extra=np.zeros((1, nv)), basis=np.zeros((3 * most, 3 * most)), left=np.zeros(3 * most), rest=np.zeros(3 * most), force=np.zeros(3 * most), moving=np.zeros(3 * most), change=np.zeros(4 * most),
+        extra=np.zeros((1, nv)), basis=np.zeros((3 * most, 3 * most)), left=np.zeros(3 * most), rest=np.zeros(3 * most), force=np.zeros(3 * most), known=np.zeros(3 * most), moving=np.zeros(3 * most), change=np.zeros(4 * most),
         ahead=np.zeros(4 * most), behind=np.zeros(4 * most), seen=np.zeros(most, np.int64),
         J=np.zeros((3 * most, nv)), Y=np.zeros((3 * most, nv)), p=p, values=np.zeros(booked), shifted=np.zeros(n + 1),
         rates=np.zeros(n + 1), clock=np.zeros(1), from_=np.zeros(n + 1), reach=math.inf, **known,

@@ -350,7 +350,7 @@ class ContactEventRun(ProjectedRun):
             c.key[: 3 * len(kept)], c.slides[: len(kept)] = keys[kept].ravel(), sliding[kept]
             lengths = np.linalg.norm(along[kept], axis=1, keepdims=True)
             c.along[: 3 * len(kept)] = (along[kept] / np.where(lengths > 0.0, lengths, 1.0)).ravel()
-            c.force[: 3 * len(kept)] = 0.0
+            c.known[: 3 * len(kept)] = c.force[: 3 * len(kept)] = 0.0
             status = slope(t, x, rates)
             if status == closed.NO_FORCES:
                 return False
@@ -495,6 +495,7 @@ class ContactEventRun(ProjectedRun):
         c = self.record
         c.count = len(then.slides)
         c.key[: then.key.size], c.slides[: c.count], c.along[: then.along.size] = then.key, then.slides, then.along
+        c.known[: 3 * c.count] = 0.0
 
     def _pushes(self, times: np.ndarray, rows: np.ndarray) -> dict[str, Channel]:
         """Forces of contacts at instants of the run."""
