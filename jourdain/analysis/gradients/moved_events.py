@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Walks after which events must have come to rest, besides one for each of them.
 MOST = 20
+#: Instants nearer to an event than this part of the piece are left out where states are found anew.
+NEAR = 1e-7
 #: Criteria read at instants that move with events.
 MOVING = ("final", "largest", "smallest")
 
@@ -27,6 +29,23 @@ def with_restarts(t: np.ndarray, x: np.ndarray, events: np.ndarray) -> tuple[np.
     """Rows in which every event inside the run stands twice, before and behind it; some runs write one row where a jump changes nothing."""
     single = [i for i in np.flatnonzero(np.isin(t, events)).tolist() if i < len(t) - 1 and np.count_nonzero(t == t[i]) == 1]
     return np.insert(t, single, t[single]), np.insert(x, single, x[single], axis=0)
+
+
+def thin(walk: Simulated) -> None:
+    """Leaves out instants so near to events that rounding would choose the side of a law on which stages between them lie."""
+    if not walk.run.scheme.implicit or walk.run.renews or len(walk.pieces) == 1:  # memories are renewed at all of them
+        return
+    t, drop = walk.t, list[int]()
+    for i, piece in enumerate(walk.pieces):
+        inside = np.arange(piece.first + 1, piece.last)
+        near = NEAR * (t[piece.last] - t[piece.first])
+        if i:
+            drop += inside[t[inside] - t[piece.first] < near].tolist()
+        if piece.event is not None:
+            drop += inside[t[piece.last] - t[inside] < near].tolist()
+    if drop:
+        _leave_out(walk, drop)
+        walk.lay_out()
 
 
 def settle(walk: Simulated) -> None:
@@ -102,13 +121,18 @@ def _shift(walk: Simulated, moves: np.ndarray) -> None:
             if item.criterion.kind in MOVING:
                 item.times = np.where(item.times == before, new, item.times)
     if drop:
-        gone = np.unique(drop)
-        walk.t, walk.x = np.delete(walk.t, gone), np.ascontiguousarray(np.delete(walk.x, gone, axis=0))
-        for piece in walk.pieces:
-            piece.first -= int(np.searchsorted(gone, piece.first))
-            piece.last -= int(np.searchsorted(gone, piece.last))
+        _leave_out(walk, drop)
     walk.span = float(walk.t[0]), float(walk.t[-1])
     walk.lay_out()
 
 
-__all__ = ["settle", "with_restarts"]
+def _leave_out(walk: Simulated, drop: list[int]) -> None:
+    """Takes instants away."""
+    gone = np.unique(drop)
+    walk.t, walk.x = np.delete(walk.t, gone), np.ascontiguousarray(np.delete(walk.x, gone, axis=0))
+    for piece in walk.pieces:
+        piece.first -= int(np.searchsorted(gone, piece.first))
+        piece.last -= int(np.searchsorted(gone, piece.last))
+
+
+__all__ = ["settle", "thin", "with_restarts"]

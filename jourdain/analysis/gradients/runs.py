@@ -264,7 +264,7 @@ class Differentiable:
     @property
     def moves_events(self) -> bool:
         """Whether events are where this walk meets its guards, not where the run has met them in other coordinates or by another method."""
-        return not self.own
+        return not self.own or bool(self.scheme.implicit)
 
     def inputs_of(self, event: str) -> np.ndarray:
         """Inputs that guard and jump of an event read."""

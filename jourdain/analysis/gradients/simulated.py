@@ -26,7 +26,7 @@ from .blocks import Blocks, run_within
 from .located import Located
 from .measure import Motion
 from .meetings import restless
-from .moved_events import settle, with_restarts
+from .moved_events import settle, thin, with_restarts
 from .prepared import compiled_for
 from .primitives import Primitive, locate
 from .runs import GradientWarning, NotCarried
@@ -124,6 +124,7 @@ class Simulated:
         """States at the instants of the run, found anew: implicit stages to rounding, and those of other coordinates or methods by the steps of this one."""
         if self.run.scheme.implicit:
             self.walks.need("push")
+        thin(self)
         rows = ~np.isin(self.t, [t for t, _ in self.located.instants]) if self.located.own else np.ones(len(self.t), bool)
         rows[[p.last for p in self.pieces if p.goes_on]] = False  # which side of an event the rows there are differs from run to run
         before = self.x[rows]

@@ -224,7 +224,7 @@ class Surfaces:
 def _bracketed(
     values: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray, side: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Points close together on both sides of zeros in [0, 1]: secants, a small interval around what they found, and halving where that is not enough."""
+    """Points close together surely on both sides of zeros in [0, 1]: secants, a small interval around what they found, and halving where that is not enough."""
     a, b, fa, fb = low, high, values(low), values(high)
     x = a
     for _ in range(6):
@@ -235,17 +235,17 @@ def _bracketed(
     near = 1e-13
     while True:
         begin, end = np.maximum(x - near, low), np.minimum(x + near, high)
-        left = (np.sign(values(begin)) != side) | (np.sign(values(end)) == side)
+        left = (np.sign(values(begin)) != side) | (np.sign(values(end)) != -side)  # laws take a zero for one of the sides
         if not left.any():
             return begin, end
         near *= 100.0
         if near > 1e-6:
             break
     begin, end = np.where(left, low, begin), np.where(left, high, end)
-    for _ in range(48):
-        middle = 0.5 * (begin + end)
-        same = np.sign(values(middle)) == side
-        begin, end = np.where(same, middle, begin), np.where(same, end, middle)
+    for k in range(56):
+        middle = begin + (0.5 if k % 2 else 0.45) * (end - begin)
+        sign = np.sign(values(middle))
+        begin, end = np.where(sign == side, middle, begin), np.where(sign == -side, middle, end)
     return begin, end
 
 

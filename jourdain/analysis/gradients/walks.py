@@ -14,7 +14,7 @@ from ...solvers.ode.frame import EPS
 from ...solvers.ode.guards import APPROACH
 from ...solvers.sensitivity.field import Field, Readings, map_of
 from ...solvers.sensitivity.path import Path, Transition
-from ...solvers.sensitivity.walk import AT_END, INSIDE, Leg, new_leg
+from ...solvers.sensitivity.walk import AT_END, BEHIND, INSIDE, Leg, new_leg
 from ...symbolic.expr import Expr
 from ...systems.sensitivity import Derived, give, widened
 from .runs import Differentiable
@@ -132,8 +132,10 @@ class Walks:
             self.renews[i], self.timed[i] = piece.event is None, piece.goes_on and self.run.found_again(piece.event)
             if piece.event is not None and not self.run.timed(piece.event):
                 end, width = t[piece.last], t[piece.last] - t[piece.last - 1]
-                self.nudge[i + 1 : i + 2] = 0.0 if self.run.scheme.implicit else APPROACH
-                self.margin[i] = min(max(APPROACH * width, 8.0 * EPS * abs(end)), 0.5 * width)
+                implicit = self.run.scheme.implicit  # its stages are found anew: they need not be on the side on which those of the run were
+                self.nudge[i + 1 : i + 2] = 0.0 if implicit else APPROACH
+                least = BEHIND * (end - t[piece.first]) if implicit else 0.0
+                self.margin[i] = min(max(APPROACH * width, least, 8.0 * EPS * abs(end)), 0.5 * width)
         self._placed = False
 
     def put(self, path: Path, t: np.ndarray, x: np.ndarray, alone: int | None = None) -> None:

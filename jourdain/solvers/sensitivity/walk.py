@@ -520,6 +520,7 @@ def new_leg(field: Field, scheme: Scheme, integrands: Readings, values: Readings
 
 __all__ = [
     "AT_END",
+    "BEHIND",
     "INSIDE",
     "Leg",
     "guess",
