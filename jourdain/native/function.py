@@ -18,7 +18,7 @@ from ..symbolic.function import SymbolicFunction
 from ..symbolic.graph import Operations
 from . import engine, fastcall
 from .code import Code, Signature, generate, link_stages, stages
-from .lanes import Batch
+from .lanes import Batch, address_of
 from .names import entry_name
 
 _FLOAT64 = np.dtype(np.float64)
@@ -64,6 +64,8 @@ class Function:
         self._workspace = np.zeros(max(1, s.workspace))
         # the interpreter's lock is held: one workspace serves all threads
         self._prepare = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self._library.address(entry + "_prepare"))
+        self._own = np.array([0, address_of(self.constants), address_of(self._workspace)], dtype=np.uintp)
+        self._own_address = address_of(self._own)
         self._call = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.address)
         self._batch: Batch | None = None
         self._single = len(s.outputs) == 1
@@ -92,13 +94,17 @@ class Function:
             if missing:
                 raise InputError(f"function '{self.name}': no value for the parameter(s) {', '.join(missing[:6])}")
             values = [values[n] for n in names]
-        p = _real_array(values, f"function '{self.name}': the parameters", copy=True)
+        if type(values) is np.ndarray and values.dtype is _FLOAT64:
+            p = values.copy()  # studies give arrays that a system has looked at, many times
+        else:
+            p = _real_array(values, f"function '{self.name}': the parameters", copy=True)
         if p.shape != (len(names),):
             raise InputError(f"function '{self.name}' has {len(names)} parameters, got an array of shape {np.shape(values)}")
-        bad = np.flatnonzero(~np.isfinite(p))
-        if len(bad):
+        if not np.isfinite(p).all():
+            bad = np.flatnonzero(~np.isfinite(p))
             raise InputError(f"function '{self.name}': parameter '{names[bad[0]]}' = {p[bad[0]]} is not finite")
-        self.prepare_into(p, self.constants, self._workspace)
+        self._own[0] = address_of(p)
+        self._prepare(self._own_address)
         self.parameters = p
         if self._batch is not None:
             self._batch.renew(p, self.constants)
@@ -116,8 +122,8 @@ class Function:
         for name, array, size in given:
             if not isinstance(array, np.ndarray) or array.dtype != np.float64 or not array.flags.c_contiguous or array.size < size:
                 raise InputError(f"function '{self.name}': {name} must be a contiguous float64 array of at least {size} numbers")
-        args = np.array([p.ctypes.data, constants.ctypes.data, workspace.ctypes.data], dtype=np.uintp)
-        self._prepare(args.ctypes.data)
+        args = np.array([address_of(p), address_of(constants), address_of(workspace)], dtype=np.uintp)
+        self._prepare(address_of(args))
 
     # -- calls ----------------------------------------------------------------------------------------------------
 

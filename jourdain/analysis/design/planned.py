@@ -100,10 +100,14 @@ class Analysis:
 
     def variable(self, name: str) -> tuple[str, str]:
         """What a variable is: ("parameter" or "initial", its own name)."""
+        return self._sort(name)
+
+    def _sort(self, name: str) -> tuple[str, str]:
         known: dict[str, tuple[str, str]] = self._own.__dict__.setdefault("kinds", {})
-        if name not in known:
-            known[name] = self._kind_of(name)
-        return known[name]
+        found = known.get(name)
+        if found is None:
+            found = known[name] = self._kind_of(name)
+        return found
 
     def _kind_of(self, name: str) -> tuple[str, str]:
         kind, colon, rest = name.partition(":")
@@ -132,7 +136,7 @@ class Analysis:
 
     def value_of(self, name: str) -> float:
         """The present value of a variable."""
-        kind, own = self.variable(name)
+        kind, own = self._sort(name)
         if kind == "parameter":
             return float(self.system.parameter_vector[self._names[0][own]])
         return float(self.start()[own])
@@ -141,7 +145,7 @@ class Analysis:
         """Those of the values that are initial ones, by their own names."""
         found = {}
         for name, x in values.items():
-            kind, own = self.variable(name)
+            kind, own = self._sort(name)
             if kind == "initial":
                 found[own] = number(x, f"initial value of '{own}'", self._unit(own))
         return found
@@ -184,7 +188,7 @@ class Analysis:
 
     def _changed(self, values: Mapping[str, Any]) -> System:
         """The system itself, or one of this thread's own with other parameters."""
-        changes = {own: x for name, x in values.items() for kind, own in [self.variable(name)] if kind == "parameter"}
+        changes = {own: x for name, x in values.items() for kind, own in [self._sort(name)] if kind == "parameter"}
         if not changes:
             return self.system
         own: System | None = getattr(self._own, "system", None)

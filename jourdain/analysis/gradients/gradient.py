@@ -214,7 +214,7 @@ def _of_simulation(
         method = "adjoint" if len(criteria) < len(wrt) else "forward"
     found, matrix = run.adjoint() if method == "adjoint" else run.forward()
     cost = {"run": run.seconds, "seconds": time.perf_counter() - begun, "steps": int(np.count_nonzero(np.diff(run.t)))}
-    present = {n: base.get(n, present_value(analysis, criteria, n)) for n in wrt}
+    present = {n: base[n] if n in base else present_value(analysis, criteria, n) for n in wrt}
     return Gradient(analysis, criteria, found, present, matrix, method, cost, run.solution, tuple(run.notes), tuple(run.switches))
 
 
