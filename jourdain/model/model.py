@@ -226,9 +226,7 @@ class Model(
 
     def fixed(self, name: str, parent: Body | Frame, child: Body | Frame, **options: Any) -> Joint:
         """A rigid connection."""
-        made = self.joint("fixed", name, parent, child, **options)
-        made.child.body.told_of_clamp(made.child)
-        return made
+        return self.joint("fixed", name, parent, child, **options)
 
     def revolute(self, name: str, parent: Body | Frame, child: Body | Frame, axis: Any = "z", **options: Any) -> Joint:
         """A hinge: coordinate ``name.angle`` in rad about ``axis`` of the parent's frame."""
@@ -377,6 +375,10 @@ class Model(
         with no_collection():
             if check:
                 self.check()
+            if formulation != "directors":  # whose elements need no modes
+                for joint in self.joints.values():
+                    if joint.kind == "fixed":
+                        joint.child.body.told_of_clamp(joint.child)
             return formulate(self, formulation or "recursive", **options)
 
     def save(self, path: Any) -> None:

@@ -102,9 +102,10 @@ def test_a_clamped_part_with_modes_of_a_free_one_is_told() -> None:
     exact = 1.8751040687**2 / (2 * math.pi * 4) * math.sqrt(st.STEEL.E * 0.05**2 / 12 / st.STEEL.density)
     for node in ("start", "end"):
         m = jd.Model("cantilever", gravity=(0, 0, 0))
+        m.fixed("clamp", m.ground, m.flexible_body("beam", part, modes=6).node(node))
         with pytest.warns(UserWarning, match=f"clamped at '{node}', but bends by the modes of a free part"):
-            m.fixed("clamp", m.ground, m.flexible_body("beam", part, modes=6).node(node))
-        assert m.compile().modal({}).frequencies[0] > 1.2 * exact
+            s = m.compile()
+        assert s.modal({}).frequencies[0] > 1.2 * exact
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             for how in ({"modes": 6, "frame": "clamped", "at": node}, {"modes": 6, "kind": "craig-bampton"}):
