@@ -143,12 +143,22 @@ _MODULES = {
 }
 
 
+#: What people look for here, and where it is.
+_OTHER_WORDS = {
+    "abs": "jd.absolute", "max": "jd.maximum", "min": "jd.minimum", "pi": "math.pi", "simulate": "jd.Model(…).compile().simulate", "optimise": "jd.Problem",
+    "optimize": "jd.Problem", "minimise": "jd.Problem", "minimize": "jd.Problem", "body": "jd.Model(…).body", "revolute": "jd.Model(…).revolute",
+    "load_urdf": "jd.read_urdf", "load_mjcf": "jd.read_mjcf", "urdf": "jd.read_urdf", "piecewise": "jd.where", "heaviside": "jd.step", "arctan2": "jd.atan2",
+    "arcsin": "jd.asin", "arccos": "jd.acos", "arctan": "jd.atan", "fabs": "jd.absolute", "interp": "jd.table", "lookup": "jd.table",
+}  # fmt: skip
+
+
 def __getattr__(name: str) -> object:
     if name in _MODULES:
         return _import_module(f".{_MODULES[name]}", __name__)
     if name in _LATER:
         return _told_name(_import_module(f".{_LATER[name]}", __name__), name)
     longer = [n for n in __all__ if n.startswith(f"{name}_")]  # jd.load
+    longer = [_OTHER_WORDS[name]] if name in _OTHER_WORDS else longer
     told = f"; did you mean {' or '.join(longer)}?" if longer else ""
     # With the module itself Python's traceback proposes a near name.
     raise AttributeError(f"module 'jourdain' has no attribute '{name}'{told}", name=name, obj=_import_module(__name__))

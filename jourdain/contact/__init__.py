@@ -6,6 +6,7 @@ A name loads its module when it is first used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ..spelling import british
 from ..told import told_name
 
 if TYPE_CHECKING:  # what loads later, for type checkers and editors
@@ -49,6 +50,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
+    name = british(name, _LATER)
     if name in _LATER:
         return told_name(import_module(f".{_LATER[name]}", __name__), name)
     raise AttributeError(f"jd.contact has no '{name}'; it has {', '.join(sorted(_LATER))}")

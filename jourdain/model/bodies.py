@@ -11,6 +11,7 @@ from ..errors import ModelError
 from ..symbolic.expr import ZERO, Expr, add
 from ..symbolic.vectors import IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Vector, steiner
 from ..told import told
+from .assigned import Assigned
 from .values import rotation as parse_rotation
 from .values import value, vector
 
@@ -90,8 +91,18 @@ class MassGiven:
 
 
 @told
-class Body:
+class Body(Assigned):
     """A rigid body: mass, centre of mass and inertia in its own frame, with frames and shapes fixed on it."""
+
+    called = "body"
+    instead: ClassVar = (
+        {name: "give it to m.body(…), or add to what is there by body.add_mass(…)" for name in ("mass", "com", "inertia", "density")}
+        | {name: f"give {name}= to m.contact(…, law=jd.contact.rigid(…))" for name in ("friction", "restitution")}
+        | {
+            name: "where a body is follows from its joints; starts are given to s.simulate"
+            for name in ("position", "velocity", "orientation")
+        }
+    )
 
     #: Whether it deforms.
     bends: ClassVar[bool] = False
@@ -126,6 +137,9 @@ class Body:
         """A shape for contacts alone; it is not drawn and weighs nothing."""
         self.collision.append(shape)
         self.collision_names.append(name or self.name)
+
+    def told_of_clamp(self, frame: Frame) -> None:
+        """What to say where a frame of it is clamped to another body: nothing of a rigid one."""
 
     def carrier(self, index: int) -> Frame:
         """The frame with which one of its :attr:`surfaces` moves."""

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import ModelError, nearest
-from ..symbolic.expr import Expr
+from ..symbolic.expr import LOGICAL, Expr
 from .joints import Coordinate
 from .switches import Holding, several
 from .values import value
@@ -70,6 +72,11 @@ class EventMethods:
         if direction not in (-1, 0, 1):
             raise ModelError(f"event '{name}': direction {direction!r} is unknown; use 1 (rising), -1 (falling) or 0 (both)")
         g = value(guard, f"event '{name}'")
+        if g.op in LOGICAL or isinstance(guard, (bool, np.bool_)):
+            raise ModelError(
+                f"event '{name}': the guard {guard} is a condition, and an event happens where a quantity crosses zero; give the difference of its "
+                "two sides, e.g. hinge.position - 1 with direction=1 instead of hinge.position > 1"
+            )
         if g.is_number:
             raise ModelError(f"event '{name}': the guard {float(g):g} is constant and never crosses zero")
         new: dict[Expr, Expr] = {}

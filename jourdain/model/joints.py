@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import ModelError
 from ..symbolic.expr import ONE, ZERO, Expr, add, as_expr, constant, mul, symbol
 from ..symbolic.vectors import AXES, Vector
 from ..told import told
+from .assigned import Assigned
 from .bodies import Frame
 from .dimensions import natural_units
 from .values import number, unit_axis, value
@@ -103,8 +104,14 @@ def law_units(unit: str) -> dict[str, str]:
 
 @told
 @dataclass
-class Joint:
+class Joint(Assigned):
     """A joint between a frame on the parent and a frame on the child body."""
+
+    called = "joint"
+    instead: ClassVar = {
+        "damping": "give m.joint_spring(joint, 0, damping=…)", "stiffness": "give m.joint_spring(joint, …)", "friction": "give m.dry_friction(…)",
+        "force": "give m.force(joint, …)", "torque": "give m.torque(joint, …)", "angle": "starts are given to s.simulate, a motion to m.drive(joint, …)",
+    }  # fmt: skip
 
     name: str
     kind: str

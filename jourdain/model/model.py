@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..shown import Shown
 from ..symbolic.expr import KINDS, ZERO, Expr, symbol
 from ..symbolic.graph import free_symbols
 from ..symbolic.vectors import Vector
+from .assigned import Assigned, Named
 from .bodies import Body, Frame, check_mass_properties, other_model, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
 from .contact.methods import ContactMethods
@@ -50,7 +51,7 @@ OTHER_WORDS = {
 
 
 class Model(
-    Shown, LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, ContactMethods, EventMethods, SwitchMethods, EnvironmentMethods, FlexibleMethods,
+    Assigned, Shown, LoadMethods, MemoryMethods, UnknownMethods, ConstraintMethods, ContactMethods, EventMethods, SwitchMethods, EnvironmentMethods, FlexibleMethods,
     InstrumentMethods, ControlMethods,
 ):  # fmt: skip
     """A mechanical system: bodies, joints, loads, parameters.
@@ -65,13 +66,19 @@ class Model(
     └─ bob  [hinge: revolute (angle)]
     """
 
+    called = "model"
+    instead: ClassVar = {
+        name: "give jd.Model(name, gravity=(x, y, z)), or set the parameters of the compiled system: s.set_parameters(gravity_z=-1.62)"
+        for name in ("gravity", "g")
+    }
+
     def __init__(self, name: str, gravity: Any = (0.0, 0.0, -9.81)) -> None:
         if not isinstance(name, str) or not name:
             raise ModelError(f"a model needs a name, got {name!r}; write Model('pendulum')")
         self.name = name
         self._parameters = Parameters()
-        self.bodies: dict[str, Body] = {}
-        self.joints: dict[str, Joint] = {}
+        self.bodies: dict[str, Body] = Named("body")
+        self.joints: dict[str, Joint] = Named("joint")
         self.loads: dict[str, Load] = {}
         self.constraints: dict[str, Closure | Equation] = {}
         self.contacts: dict[str, Contact] = {}
@@ -80,14 +87,14 @@ class Model(
         self.ropes: dict[str, Rope] = {}
         self.dry_friction: dict[str, tuple[Expr, Expr]] = {}
         self.materials: dict[str, Material] = {}
-        self.inputs: dict[str, Input] = {}
+        self.inputs: dict[str, Input] = Named("input")
         self.callbacks: dict[str, Callback] = {}
         self.memories: dict[str, Memory] = {}
         self.unknowns: dict[str, Unknown] = {}
         self.states: dict[str, UserState] = {}
         self.outputs: dict[str, Output] = {}
-        self.sensors: dict[str, Sensor] = {}
-        self.events: dict[str, ModelEvent] = {}
+        self.sensors: dict[str, Sensor] = Named("sensor")
+        self.events: dict[str, ModelEvent] = Named("event")
         self.switches: dict[str, Memory] = {}
         self._readings: dict[Expr, tuple[Sensor, str, int]] = {}
         self.time: Expr = symbol("t", "time")
@@ -368,6 +375,10 @@ class Model(
         with no_collection():
             if check:
                 self.check()
+            if formulation != "directors":  # whose elements need no modes
+                for joint in self.joints.values():
+                    if joint.kind == "fixed":
+                        joint.child.body.told_of_clamp(joint.child)
             return formulate(self, formulation or "recursive", **options)
 
     def save(self, path: Any) -> None:
@@ -412,8 +423,11 @@ class Model(
         told = f"a model has no '{name}'"
         if name.startswith("_"):
             return told
+        from ..results.solution import Solution
         from ..systems.system import System
 
+        if hasattr(Solution, name) and not hasattr(System, name):
+            return f"{told}: ask the solution of a run, sol = m.compile().simulate(…), for sol.{name}"
         if hasattr(System, name):
             return f"{told}: ask the compiled system, s = m.compile(), for s.{name}"
         own = OTHER_WORDS.get(name)

@@ -25,11 +25,32 @@ class UnknownChannelError(JourdainError, KeyError):
         return str(self.args[0])
 
 
+#: How others call the motion of a joint, and how its channels end here.
+_OTHER_MOTIONS = {
+    "position": "", "pos": "", "q": "", "velocity": "_rate", "vel": "_rate", "speed": "_rate", "omega": "_rate", "v": "_rate", "qd": "_rate",
+    "acceleration": "_acc", "acc": "_acc", "a": "_acc", "alpha": "_acc", "qdd": "_acc",
+}  # fmt: skip
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownChannelError:
     """The error for a name that is not there, with the nearest of the ``known`` names."""
     names = sorted(known)
     folded = {candidate.lower(): candidate for candidate in names}
     near = [folded[match] for match in nearest(str(name).lower(), folded, 5, 0.4)]
+    joint, _, what = str(name).partition(".")  # a joint's name, or its motion by another word
+    own = [n for n in names if n.rpartition(".")[0] == joint and n.rpartition(".")[2] not in ("reaction", "reaction_torque")]
+    if not what or what.lower() in _OTHER_MOTIONS:
+        ends = _OTHER_MOTIONS.get(what.lower(), "")
+        near = list(
+            dict.fromkeys(
+                [
+                    n
+                    for n in own
+                    if (n.endswith(("_rate", "_acc")) and n.endswith(ends or "-")) or (not ends and not n.endswith(("_rate", "_acc")))
+                ]
+                + near
+            )
+        )[:5]
     if near:
         hint = f"did you mean {', '.join(map(repr, near))}?"
     else:

@@ -23,6 +23,7 @@ __all__ = [
     "ALPHA_METHODS",
     "AUGMENTED_LAGRANGIAN",
     "METHODS",
+    "OTHER_METHODS",
     "Checkpoint",
     "Event",
     "EventRecord",
@@ -52,6 +53,12 @@ METHODS: dict[str, tuple[str, str]] = {
     "velocity-verlet": ("symplectic", "velocity Verlet of order 2 for x = [q, v], fixed step"),
 }
 
+#: What methods are called in SciPy, MATLAB and elsewhere, without dashes, and which of ours does the same work.
+OTHER_METHODS = {
+    "rk45": "dopri5", "ode45": "dopri5", "dopri": "dopri5", "rk": "rk4", "rungekutta": "rk4", "rk23": "bs32", "ode23": "bs32", "ode113": "adams", "dop8": "dop853",
+    "bdf": "radau", "ode15s": "radau", "lsoda": "auto", "lsodar": "auto", "cvode": "radau", "ida": "radau", "radau5": "radau", "radauiia": "radau",
+    "ode23s": "rosenbrock", "verlet": "velocity-verlet", "leapfrog": "velocity-verlet", "symplecticeuler": "semi-implicit-euler", "rkf45": "dopri5", "tsit5": "dopri5",
+}  # fmt: skip
 #: Methods that work on M v̇ = f + Jᵀλ, h(q, t) = 0 itself (see :mod:`jourdain.solvers.ode.methods.generalized_alpha`).
 ALPHA_METHODS: dict[str, str] = {
     "generalized-alpha": "generalised-α (Chung and Hulbert) of order 2, damping by rho, fixed or adaptive step, stiff",

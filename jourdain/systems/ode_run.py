@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..solvers import ALPHA_METHODS, AUTO, EXPLICIT, METHODS, STIFF
+from ..solvers import ALPHA_METHODS, AUTO, EXPLICIT, METHODS, OTHER_METHODS, STIFF
 from ..solvers.ode.events import Event, EventRecord
 from ..solvers.ode.integrate import again, integrate, ready
 from .audit import passed_over
@@ -227,8 +227,10 @@ class OdeRun(Run):
                 f"simulate '{name}': method '{method}' works on all coordinates with multipliers, not in {self.kind} runs; use "
                 "reduction='projected' with it"
             )
+        own = OTHER_METHODS.get(method.lower().replace("-", "").replace("_", ""))
+        meant = f"did you mean '{own}'? " if own else ""
         raise InputError(
-            f"simulate '{name}': method '{method}' is unknown to {self.kind} runs; choose one of {', '.join((AUTO, *self.system.methods))}"
+            f"simulate '{name}': method '{method}' is unknown to {self.kind} runs; {meant}choose one of {', '.join((AUTO, *self.system.methods))}"
         )
 
     # -- what it gave ---------------------------------------------------------------------------------------------

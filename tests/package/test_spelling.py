@@ -35,7 +35,8 @@ def test_methods_and_options() -> None:
         jd.Problem(start, ["d"], minimize={"area": area}).optimize(),
         jd.Problem(start, ["d"], minimise={"area": area}).optimise(),
     )
-    assert american.values == own.values
+    assert american.values == own.values and list(american.problem.minimize) == ["area"]
+    assert jd.contact.regularized is jd.contact.regularised and jd.contact.regularized_friction is jd.contact.regularised_friction
     assert jd.sphere(0.1).colored("#00ff00") == jd.sphere(0.1, color="#00ff00")
     m = jd.Model("m")
     rod = m.rod("rod", m.ground, m.body("a", mass=1.0), length=1.0, mass=1.0, center=0.4)

@@ -100,6 +100,11 @@ class Problem:
         self.page: Server | None = None
         self.space = self._fresh()
 
+    @property
+    def minimize(self) -> dict[str, Criterion]:
+        """Another spelling of ``minimise``."""
+        return self.minimise
+
     def _fresh(self, store: StoreLike = None) -> Space:
         """No designs looked at yet, but those of a store: the system may have got other parameters since the last ones."""
         criteria = self.minimise | {n: c.criterion for n, c in self.subject_to.items()}

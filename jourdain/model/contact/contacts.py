@@ -106,7 +106,11 @@ def shapes_of(model: Model, pattern: str = "*") -> list[BodyShape]:
     every = [BodyShape(b, i) for b in model.all_bodies for i in range(len(b.surfaces))]
     found = [s for s in every if s.fits(pattern)]
     if not found:
-        names = [n for b in model.all_bodies for n in (b.name, *b.collision_names)]
+        if pattern in (b.name for b in model.all_bodies):
+            raise ModelError(
+                f"body '{pattern}' has no shape that could touch; give m.body('{pattern}', shape=jd.sphere(…)) or body.add_collision(…)"
+            )
+        names = [n for b in model.all_bodies if b.surfaces for n in (b.name, *b.collision_names)]
         near = nearest(pattern, names, 3)
         raise ModelError(f"no body with shapes fits '{pattern}'" + (f"; did you mean {', '.join(near)}?" if near else ""))
     return found
