@@ -60,7 +60,7 @@ def test_a_bad_value_is_named(value: object, shown: str) -> None:
 def test_an_error_inside_comes_back() -> None:
     m = jd.Model("pendulum")
     hinge = m.revolute("hinge", m.ground, m.body("bob", mass=1.0, com=(0, 0, -1)), axis="y")
-    m.force(hinge, m.callback("motor", lambda t: {}["missing"], [m.time]))
+    m.force(hinge, m.callback("motor", lambda t: dict[str, float]()["missing"], [m.time]))
     with pytest.raises(jd.SimulationError, match=r"callback 'motor' raised KeyError: 'missing' at t = 0 s") as told:
         m.compile().simulate({"hinge": 0.1}, 1.0)
     assert isinstance(told.value.__cause__, KeyError)
