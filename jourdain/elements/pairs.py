@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ModelError
-from ..symbolic.expr import Expr
+from ..symbolic.expr import Expr, sub
 from ..symbolic.vectors import AXES, NULL, Vector
 from .carriers import Carrier, Directors, Ground, PlanarDirectors, planar_frame, right_handed_frame
 from .element import Element, Names, Symbols, Term
@@ -203,12 +203,12 @@ class Planar(Pair):
 
 
 class Universal(Pair):
-    """Cross joint: Δp = 0, and the axis m₁ fixed to a stays normal to the axis m₂ fixed to b."""
+    """Cross joint: Δp = 0, and the axis m₁ fixed to a keeps its angle (a right one unless the frame is oblique) to the axis m₂ fixed to b."""
 
     def constraints(self, s: Symbols) -> Rows:
         """Four rows."""
-        v = self.vectors(s, s)
-        return [*coincidence(v.gap), ("cross", (v.a[0].dot(v.b[1]),))]
+        v, frame = self.vectors(s, s), numbers(s, "frame_a")
+        return [*coincidence(v.gap), ("cross", (sub(v.a[0].dot(v.b[1]), Vector(*frame[:3]).dot(Vector(*frame[3:6]))),))]
 
     def freedoms(self, s: Symbols) -> list[Freedom]:
         """Rotations about both axes of the cross."""

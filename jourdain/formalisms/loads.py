@@ -87,7 +87,7 @@ class Segment(NamedTuple):
     velocity: Vector
 
 
-def _segments(load: LinkForce, eq: Equations) -> list[Segment]:
+def segments(load: LinkForce, eq: Equations) -> list[Segment]:
     """The straight pieces of a link."""
     k, found = eq.kinematics, []
     for a, b in pairwise(load.points):
@@ -127,7 +127,7 @@ def _check_along(load: LinkForce, eq: Equations) -> None:
 @measured.register(LinkForce)
 def _(load: LinkForce, eq: Equations) -> tuple[Expr, ...]:
     total, rate = ZERO, ZERO
-    for segment in _segments(load, eq):
+    for segment in segments(load, eq):
         total = add(total, segment.length)
         rate = add(rate, div(segment.d.dot(segment.velocity), segment.size))
     return total, rate
@@ -136,7 +136,7 @@ def _(load: LinkForce, eq: Equations) -> tuple[Expr, ...]:
 @act.register(LinkForce)
 def _(load: LinkForce, eq: Equations, forces: list[Expr], wrenches: dict[int, Wrench]) -> None:
     tension = eq.resolve([load.tension])[0]
-    for (a, b), segment in zip(pairwise(load.points), _segments(load, eq), strict=True):
+    for (a, b), segment in zip(pairwise(load.points), segments(load, eq), strict=True):
         pull = segment.d * div(tension, segment.size)
         eq.add_wrench(a, pull, NULL, segment.base, wrenches)
         eq.add_wrench(b, -pull, NULL, segment.base, wrenches)

@@ -11,7 +11,7 @@ from ..symbolic.expr import KINDS, Expr
 from .values import traced, value
 
 if TYPE_CHECKING:
-    from .loads import Input
+    from .loads import Callback, Input
     from .unknowns import Unknown
 
 
@@ -36,6 +36,7 @@ class MemoryMethods:
     inputs: dict[str, Input]
     memories: dict[str, Memory]
     unknowns: dict[str, Unknown]
+    callbacks: dict[str, Callback]
 
     if TYPE_CHECKING:
 

@@ -60,7 +60,7 @@ def test_a_bad_value_is_named(value: object, shown: str) -> None:
 def test_an_error_inside_comes_back() -> None:
     m = jd.Model("pendulum")
     hinge = m.revolute("hinge", m.ground, m.body("bob", mass=1.0, com=(0, 0, -1)), axis="y")
-    m.force(hinge, m.callback("motor", lambda t: {}["missing"], [m.time]))
+    m.force(hinge, m.callback("motor", lambda t: dict[str, float]()["missing"], [m.time]))
     with pytest.raises(jd.SimulationError, match=r"callback 'motor' raised KeyError: 'missing' at t = 0 s") as told:
         m.compile().simulate({"hinge": 0.1}, 1.0)
     assert isinstance(told.value.__cause__, KeyError)
@@ -87,13 +87,14 @@ def linkage(called: bool) -> jd.Model:
     m.rate(z, hinge.position - z)
     x, v, tip = hinge.position, hinge.velocity, m.sensor("tip", bob.at(0.2, 0, 0))
 
-    def law(x: Any, v: Any, z: Any, u: Any, k: Any, y: Any, by: Any) -> Any:
+    def law(given: Any, by: Any) -> Any:
+        x, v, z, u, k, y = given
         return -k * by.sin(x) ** 3 - 0.2 * v + 0.5 * z**2 + u * x - 2.0 * y
 
     if called:
-        m.force(hinge, m.callback("law", lambda *given: law(*given, math), [x, v, z, push, k, tip.y]))
+        m.force(hinge, m.callback("law", lambda *given: law(given, math), [x, v, z, push, k, tip.y]))
     else:
-        m.force(hinge, law(x, v, z, push, k, tip.y, jd))
+        m.force(hinge, law((x, v, z, push, k, tip.y), jd))
     return m
 
 
@@ -101,7 +102,8 @@ def linkage(called: bool) -> jd.Model:
 @pytest.mark.parametrize("formulation", ["recursive", "semi-recursive", "cartesian", "natural", "directors"])
 def test_every_verb_about_a_state_knows_callbacks(formulation: str) -> None:
     called, traced = (linkage(c).compile(formulation=formulation) for c in (True, False))
-    found, turns = [], ["ball.rx", "ball.ry", "ball.rz"]
+    turns = ["ball.rx", "ball.ry", "ball.rz"]
+    found: list[dict[str, Any]] = []
     for s in (called, traced):
         given = {"crank.angle": 0.8}
         start = s.reference.assemble(given, guess={"coupler.angle": -0.5, "rocker.angle": 1.8}, velocities={"crank.angle_rate": 3.0})

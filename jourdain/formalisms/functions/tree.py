@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ...model.bodies import Body
+from ...model.constraints import Equation
 from ...symbolic.derivatives import sparse_jacobian
 from ...symbolic.expr import ZERO, Expr, symbol
 from ...symbolic.function import Argument, SymbolicFunction
 from ...symbolic.vectors import NULL, Vector
 from ..equations import Equations
+from ..loops.equation_wrenches import equation_wrenches
 from ..tree.coriolis import coriolis_matrix, gravity_vector
 from ..tree.derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives, mass_matrix_inverse
 from ..tree.momentum import (
@@ -159,6 +161,10 @@ def _reaction_table(eq: Equations, by_row: dict[str, Expr], axes: str, inertia: 
         closing.append([*own, *n])
         for frame, sign in ((closure.b, 1.0), (closure.a, -1.0)):
             _add(external, frame.body, f * sign, n * sign, k.position(closure.b) - k.position(frame.body))
+    for item in eq.model.constraints.values():
+        if isinstance(item, Equation) and item.name in by_row:
+            for w in equation_wrenches(eq, item, by_row[item.name]):
+                _add(external, w.on.body, w.force, w.torque, k.position(w.at) - k.position(w.on.body))
     found = joint_reactions(eq.model, axes, external, acceleration=inertia, loads=inertia)  # type: ignore[arg-type]
     return [[*r.force, *r.torque] for r in found.values()] + closing
 

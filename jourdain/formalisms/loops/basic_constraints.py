@@ -89,10 +89,10 @@ def coincidence(pair: Pair) -> list[BasicConstraint]:
     return [pair.one(f"coincidence-{c}", e.dot(pair.d), e) for c, e in zip("xyz", AXES, strict=True)]
 
 
-def dot1(pair: Pair, in_a: Vector, in_b: Vector) -> BasicConstraint:
-    """A direction of a stays normal to one of b: a·b = 0."""
+def dot1(pair: Pair, in_a: Vector, in_b: Vector, cosine: Any = 0.0) -> BasicConstraint:
+    """A direction of a stays normal to one of b, a·b = 0, or at the angle of a ``cosine``."""
     a, b = pair.A @ in_a, pair.B @ in_b
-    return pair.one("dot-1", a.dot(b), NULL, b.cross(a))
+    return pair.one("dot-1", sub(a.dot(b), as_expr(cosine)), NULL, b.cross(a))
 
 
 def dot2(pair: Pair, in_a: Vector) -> BasicConstraint:
@@ -227,7 +227,7 @@ def joint_constraints(kinematics: Any, closure: Closure) -> list[BasicConstraint
         raise ModelError(f"'{closure.name}': a joint of kind '{closure.kind}' is no sum of basic constraints; it is {', '.join(SUMS)}")
     makers: dict[str, Callable[[], list[BasicConstraint]]] = {
         "coincidence": lambda: coincidence(pair),
-        "dot-1": lambda: [dot1(pair, *data)],
+        "dot-1": lambda: [dot1(pair, *data, data[0].dot(data[1]))],
         "dot-2": lambda: [dot2(pair, data)],
         "parallel-1": lambda: parallel1(pair, data),
         "parallel-2": lambda: parallel2(pair, data),

@@ -13,7 +13,7 @@ from ...errors import ModelError
 from ...model.bodies import Frame
 from ...model.constraints import Closure
 from ...model.joints import Joint
-from ...symbolic.expr import HALF, Expr, mul
+from ...symbolic.expr import HALF, ZERO, Expr, mul, sub
 from ...symbolic.functions import atan2
 from ...symbolic.vectors import AXES, NULL, Matrix, Vector
 from ..tree.kinematics import Kinematics
@@ -105,7 +105,7 @@ def joint_rows(pose: RelativePose, kind: str, data: object) -> list[RowParts]:
     if kind == "universal":
         assert isinstance(data, tuple)
         first, second = data
-        return [*coincident, _normal(pose.A @ first, pose.B @ second)]
+        return [*coincident, _normal(pose.A @ first, pose.B @ second, first.dot(second))]
     assert isinstance(data, Vector)
     n_b = pose.B @ data
     u, w = (pose.A @ e for e in perpendiculars(data))
@@ -128,9 +128,9 @@ def _along(pose: RelativePose, e: Vector) -> RowParts:
     return RowParts(e.dot(pose.d), e, NULL)
 
 
-def _normal(a: Vector, b: Vector) -> RowParts:
-    """An axis of the first frame normal to one of the second: a·b = 0, with the torque b × a on the second."""
-    return RowParts(a.dot(b), NULL, b.cross(a))
+def _normal(a: Vector, b: Vector, cosine: Expr = ZERO) -> RowParts:
+    """An axis of the first frame normal (or at another angle) to one of the second: a·b = cos, with the torque b × a on the second."""
+    return RowParts(sub(a.dot(b), cosine), NULL, b.cross(a))
 
 
 def _same_axes(pose: RelativePose) -> list[RowParts]:
