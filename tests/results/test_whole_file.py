@@ -31,7 +31,9 @@ WRITERS: dict[str, Callable[[jd.Solution, Path], Any]] = {
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_file_without_room_is_told_and_the_old_one_kept(name: str, sol: jd.Solution, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_room_is_told_and_the_old_one_kept(
+    name: str, sol: jd.Solution, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import resource
     import signal
 
