@@ -399,6 +399,9 @@ def report(system: System, parts: Partition, redundant: list[str], residual: flo
 
 def assembly_modes(system: System, fixed: Mapping[str, Any], tries: int = 60, seed: int = 0, t: float = 0.0) -> dict[str, State]:
     """Different closed positions with the same fixed coordinates, found from random guesses; named A, B, C, …"""
+    for name, given, least in (("tries", tries, 1), ("seed", seed, 0)):
+        if not isinstance(given, int | np.integer) or given < least:
+            raise InputError(f"assembly_modes: {name} = {short(given)} must be a whole number from {least} on")
     rng = np.random.default_rng(seed)
     c = system.configuration
     columns = [velocity_column(system, n) for n in fixed]

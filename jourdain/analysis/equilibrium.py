@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, SolverError
+from ..errors import InputError, SolverError, short
 from ..model.contact.methods import touches
 from ..model.values import number
 from ..shown import Shown
@@ -395,6 +395,10 @@ def _path(system: System, continuation: Any) -> dict[str, tuple[float, float]]:
     if isinstance(continuation, str):
         system.model.parameter_set[continuation]
         return {continuation: (0.0, present[continuation])}
+    if not isinstance(continuation, (tuple, list)) or len(continuation) != 2 or not isinstance(continuation[0], str):
+        raise InputError(
+            f"equilibrium: continuation = {short(continuation)} must be a parameter, or a pair of one and its first value: ('k', 1e5)"
+        )
     name, first = continuation
     system.model.parameter_set[name]
     return {name: (number(first, f"continuation in '{name}'"), present[name])}

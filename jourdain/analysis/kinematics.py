@@ -13,11 +13,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, SolverError
+from ..errors import InputError, SolverError, short
 from ..reals import reals
 from ..shown import Shown
 from ..systems.constraints import velocity_column
@@ -128,6 +129,9 @@ def kinematics(
         raise InputError(f"{error}; give times first, then the motion: kinematics(times, {{…}})") from None
     if grid.ndim != 1 or not len(grid) or np.any(np.diff(grid) <= 0):
         raise InputError("kinematics: the times must be a list of increasing numbers")
+    for given, name in ((x0, "x0"), (guess, "guess")):
+        if not isinstance(given, (State, Mapping, NoneType)):
+            raise InputError(f"kinematics: {name} = {short(given)} must be values by name")
     start = x0 if isinstance(x0, State) else system.state({**(x0 or {}), **(guess or {})})
     drivers = {velocity_column(system, n): driver(system, n, given, grid) for n, given in (motion or {}).items()}
     march = _March(system, drivers, start, float(grid[-1] - grid[0]))

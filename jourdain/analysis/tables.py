@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,15 +26,20 @@ def write_columns(path: File, columns: Mapping[str, Any]) -> None:
             flat[f"{name}.re"], flat[f"{name}.im"] = values.real, values.imag
         else:
             flat[name] = values
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(flat)
-        writer.writerows(zip(*(list(c.tolist()) for c in flat.values()), strict=True))
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(flat)
+    writer.writerows(zip(*(list(c.tolist()) for c in flat.values()), strict=True))
+    from ..results.whole_file import write_whole
+
+    write_whole(path, text.getvalue())
 
 
 def write_record(path: File, record: Mapping[str, Any]) -> None:
     """Names with numbers, texts, lists and tables of them as JSON."""
-    Path(path).write_text(json.dumps(record, indent=1, ensure_ascii=False), encoding="utf-8")
+    from ..results.whole_file import write_whole
+
+    write_whole(path, json.dumps(record, indent=1, ensure_ascii=False))
 
 
 def bars(values: Mapping[str, float], label: str, file: File | None, show: bool) -> Figure:

@@ -93,7 +93,9 @@ def run(options: argparse.Namespace) -> None:
             table.add_row(*(f"{x:.5g}" for x in row))
         Console().print(table)
     if options.output:
-        with open(options.output, "w", encoding="utf-8") as file:
-            file.write(",".join(h.replace(", ", " (") + ")" if ", " in h else h for h in head) + "\n")
-            file.writelines(",".join(f"{float(x):.9g}" for x in row) + "\n" for row in rows)
+        lines = [",".join(h.replace(", ", " (") + ")" if ", " in h else h for h in head)]
+        lines += [",".join(f"{float(x):.9g}" for x in row) for row in rows]
+        from ..results.whole_file import write_whole
+
+        write_whole(options.output, "\n".join(lines) + "\n")
         print(f"written to {options.output}")

@@ -40,6 +40,8 @@ def _store(options: argparse.Namespace) -> Store:
 
     if not Path(options.file).is_file():
         raise InputError(f"store '{options.file}' does not exist; check the path")
+    if not Path(options.file).stat().st_size:
+        raise InputError(f"store '{options.file}' is an empty file: there is nothing in it, or what was there is lost")
     return Store(options.file)
 
 

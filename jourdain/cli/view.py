@@ -138,7 +138,9 @@ def save_view(scene: Any, path: Path, options: argparse.Namespace) -> None:
         save_movie(scene, path, speed=options.speed, size=options.size, mode=options.mode)
     elif suffix == ".pov":
         shown = scene if options.mode is None else vibration(scene, options.mode)
-        path.write_text(povray_scene(shown, options.at or 0.0, aspect=options.size[0] / options.size[1]), encoding="utf-8")
+        from ..results.whole_file import write_whole
+
+        write_whole(path, povray_scene(shown, options.at or 0.0, aspect=options.size[0] / options.size[1]))
     else:
         save_picture(scene, path, options.at, size=options.size, mode=options.mode)
 

@@ -164,8 +164,9 @@ def identifier(name: str) -> str:
 
 
 def _write(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
-    return path
+    from ..results.whole_file import write_whole
+
+    return write_whole(path, text)
 
 
 __all__ = [

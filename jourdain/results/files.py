@@ -28,7 +28,7 @@ from jourdain.results.channel import Array, Channel
 from jourdain.results.events import EventTable
 from jourdain.results.exchange import assemble, columns, need
 from jourdain.results.solution import Solution
-from jourdain.results.whole_file import whole_file
+from jourdain.results.whole_file import unwritten, whole_file
 
 FORMAT = "jourdain-solution"
 #: Version 2 has a digest.
@@ -362,7 +362,7 @@ def save_solution(sol: Solution, path: str | os.PathLike[str]) -> None:
         with whole_file(target) as temporary:
             write(sol, temporary)
     except OSError as error:
-        raise ResultFileError(f"file {str(target)!r} could not be written: {error.strerror or error}; what was there is kept") from error
+        raise ResultFileError(str(unwritten(target, error))) from error
 
 
 def load_solution(path: str | os.PathLike[str]) -> Solution:

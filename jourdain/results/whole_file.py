@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from jourdain.errors import InputError
+
 #: Age (s) at which a temporary file counts as left over by a program that was killed.
 LEFT_OVER = 3600.0
 _TEMPORARY = ".jourdain-part"
@@ -18,8 +20,13 @@ _TEMPORARY = ".jourdain-part"
 def whole_file(target: Path) -> Iterator[Path]:
     """A temporary path beside the target; what was written there is on the disk before it takes the target's place.
 
-    Temporary files that killed programs left behind for this target are removed.
+    Temporary files that killed programs left behind for this target are removed.  What is no plain file (a pipe, /dev/stdout) is written as it is, and a
+    link stays one.
     """
+    if target.parts[:2] in (("/", "dev"), ("/", "proc")) or (target.exists() and not target.is_file()):
+        yield target
+        return
+    target = target.resolve() if target.is_symlink() else target
     stem = f".{target.stem[:50]}{_TEMPORARY}-"
     _remove_left_over(target, stem)
     temporary = target.with_name(f"{stem}{secrets.token_hex(6)}{target.suffix}")
@@ -31,6 +38,22 @@ def whole_file(target: Path) -> Iterator[Path]:
         _sync_folder(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_whole(path: str | os.PathLike[str], data: str | bytes) -> Path:
+    """Writes a file whole; where it cannot be written, the error says so and what was there is kept."""
+    target = Path(path)
+    try:
+        with whole_file(target) as temporary:
+            temporary.write_bytes(data.encode() if isinstance(data, str) else data)
+    except OSError as error:
+        raise unwritten(target, error) from error
+    return target
+
+
+def unwritten(target: Path, error: OSError) -> InputError:
+    """What is told of a file that cannot be written."""
+    return InputError(f"file {str(target)!r} could not be written: {error.strerror or error}; what was there is kept")
 
 
 def _remove_left_over(target: Path, stem: str) -> None:

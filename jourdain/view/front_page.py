@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..results.whole_file import write_whole
 
 if TYPE_CHECKING:
     from ..analysis.design.front import Front
@@ -37,8 +38,7 @@ def save_front_page(front: Front, path: str | os.PathLike[str], play: bool = Tru
     data = {"names": names, "units": units, "criteria": len(problem.minimise), "rows": rows, "knee": knee}
     text = (Path(__file__).parent / "static" / "front.html").read_text(encoding="utf-8")
     inline = json.dumps(data).replace("<", "\\u003c")
-    target.write_text(text.replace("__TITLE__", html.escape(title)).replace("__DATA__", inline), encoding="utf-8")
-    return target
+    return write_whole(target, text.replace("__TITLE__", html.escape(title)).replace("__DATA__", inline))
 
 
 __all__ = ["save_front_page"]

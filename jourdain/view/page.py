@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from jourdain.errors import InputError
+from jourdain.results.whole_file import write_whole
 from jourdain.view.camera import Extent, default_camera, extent, ground_height, up_vector
 from jourdain.view.scene import PALETTE, Channel, Mode, Run, Scene
 from jourdain.view.scenes.surface import Node, Surface, stops_of
@@ -116,9 +117,7 @@ def packed_json(scene: Scene) -> dict[str, Any]:
 
 def save_page(scene: Scene, path: str | Path, *, tolerance: float | None = None, theme: str = "auto") -> Path:
     """Write the self-contained page and return its path."""
-    target = Path(path)
-    target.write_text(page_html(scene, tolerance=tolerance, theme=theme), encoding="utf-8")
-    return target
+    return write_whole(path, page_html(scene, tolerance=tolerance, theme=theme))
 
 
 @dataclass

@@ -16,6 +16,7 @@ import numpy as np
 from jourdain.errors import InputError
 from jourdain.model.units import quantity
 from jourdain.progress import counted
+from jourdain.results.whole_file import write_whole
 from jourdain.view.chromium import find_chromium
 from jourdain.view.darkroom import kept_browser
 from jourdain.view.page import packed_json
@@ -51,8 +52,7 @@ def save_picture(
     if camera is None and mode is None:
         scene = replace(scene, camera=still_camera(scene, when, size[0] / size[1]) or scene.camera)
     with _photographer(scene, camera, size, theme) as photograph:
-        target.write_bytes(photograph(when, kind))
-    return target
+        return write_whole(target, photograph(when, kind))
 
 
 def _instant(scene: Scene, t: Any, name: str) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..model.elastic.flexible import FlexibleBody
+from ..results.whole_file import write_whole
 
 if TYPE_CHECKING:
     from ..results.solution import Solution
@@ -53,16 +54,17 @@ def save_vtu(solution: Solution, path: str | Path, body: str, times: Any = None)
 def _series(path: Path, t: np.ndarray, texts: Iterable[str]) -> Path:
     """A file for each instant, and their list."""
     target = path.with_suffix("")
-    target.parent.mkdir(parents=True, exist_ok=True)
     digits = max(4, len(str(len(t) - 1)))
     names = [f"{target.name}_{i:0{digits}d}.vtu" for i in range(len(t))]
-    for name, text in zip(names, texts, strict=True):
-        (target.parent / name).write_text(text, encoding="utf-8")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for name, text in zip(names, texts, strict=True):
+            (target.parent / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"the series {str(path)!r} could not be written: {error.strerror or error}") from error
     entries = "".join(f'  <DataSet timestep="{float(x)!r}" part="0" file={quoteattr(n)}/>\n' for x, n in zip(t, names, strict=True))
     listed = f'<?xml version="1.0"?>\n<VTKFile type="Collection" version="1.0" byte_order="LittleEndian">\n<Collection>\n{entries}</Collection>\n</VTKFile>\n'
-    series = target.with_name(target.name + ".pvd")
-    series.write_text(listed, encoding="utf-8")
-    return series
+    return write_whole(target.with_name(target.name + ".pvd"), listed)
 
 
 def _texts_of_part(part: Part, sample: Solution) -> Iterator[str]:

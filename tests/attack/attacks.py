@@ -242,6 +242,7 @@ from tests.attack.attacks import solution
 kind, path, limit = sys.argv[1:]
 wide = solution().resample(2000)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+sys.dont_write_bytecode = True  # Python takes a translated source that was cut off for whole
 store = Store(path) if kind == "store" else None
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
 try:

@@ -177,7 +177,7 @@ def systems(rng: random.Random) -> str:
     q = KINDS[kind][2]
     n = len(np.atleast_1d(x0.q))
     fits = {
-        "x0": x0, "state": x0, "start": x0, "t": 0.05, "t0": 0.0, "t1": 0.05, "q": x0.q, "v": x0.v, "a": np.zeros(n), "tau": np.zeros(n), "times": [0.0, 0.05],
+        "x0": x0, "state": x0, "start": x0, "t": 0.05, "t0": 0.0, "t1": 0.05, "q": x0.q.copy(), "v": x0.v.copy(), "a": np.zeros(n), "tau": np.zeros(n), "times": [0.0, 0.05],
         "step": 0.01, "outputs": 5, "method": rng.choice(["rk4", "dopri5", "radau", "adams"]), "rtol": 1e-5, "atol": 1e-8, "solution": reference, "run": reference,
         "values": [0.4, 0.5], "parameters": {"l": [0.4, 0.5]}, "frequencies": [1.0, 2.0], "input": "u", "output": q, "name": q, "names": [q], "fixed": {q: 0.1},
         "guess": {q: 0.1}, "velocities": {}, "motion": {q: lambda t: 0.1 * t}, "span": (0.4, 0.6), "parameter": "l", "body": "bob", "inputs": {"u": 0.1},
@@ -188,11 +188,8 @@ def systems(rng: random.Random) -> str:
         owner = rng.choice(owners)
         found = tried(rng, owner, rng.choice(verbs(owner)), fits)
         any_taken |= found is not None
-        if isinstance(found, jd.Solution):
-            for name in found.names:
-                values = np.asarray(found[name])
-                if values.dtype.kind == "f" and len(found) and not np.isfinite(found.t).all():
-                    raise Fault("a run with times that are no numbers")
+        if isinstance(found, jd.Solution) and not np.isfinite(found.t).all():
+            raise Fault("a run with times that are no numbers")
     again = s.simulate(x0, 0.1, step=0.01) if formulation == "directors" else s.simulate(x0, 0.1)
     if not np.array_equal(again[q], reference[q]):
         raise Fault(f"{kind}, {formulation}: the run has other numbers afterwards")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -58,7 +57,9 @@ def write_mbs(model: Model, path: str | os.PathLike[str]) -> list[str]:
     by other joints are errors.
     """
     writer = _Writer(model)
-    Path(path).write_text(writer.text(), encoding="utf-8")
+    from ...results.whole_file import write_whole
+
+    write_whole(path, writer.text())
     return writer.lost
 
 

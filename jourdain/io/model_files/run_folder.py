@@ -65,13 +65,14 @@ def save_finding(result: Any, base: Path) -> list[Path]:
     from ...analysis.continuation import Branch
     from ...analysis.equilibrium import Equilibrium
     from ...analysis.linearise import LinearSystem
+    from ...results.whole_file import write_whole
     from ...view import save_page
 
     def file(ending: str) -> Path:
         return base.with_name(base.name + ending)
 
     written = [file(".txt")]
-    written[0].write_text(f"{result}\n", encoding="utf-8")
+    write_whole(written[0], f"{result}\n")
     if hasattr(result, "save"):
         written.append(file(".json" if isinstance(result, Equilibrium) else ".npz" if isinstance(result, LinearSystem) else ".csv"))
         result.save(written[-1])

@@ -1,0 +1,75 @@
+"""Files that are written whole: what every writer does where a file cannot be written, and what is written as it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import jourdain as jd
+from jourdain.errors import InputError, JourdainError
+from jourdain.library.mechanisms import double_pendulum
+from jourdain.results.whole_file import write_whole
+
+
+@pytest.fixture(scope="module")
+def sol() -> jd.Solution:
+    return double_pendulum().compile().simulate({"shoulder.angle": 1.0}, 0.1)
+
+
+WRITERS: dict[str, Callable[[jd.Solution, Path], Any]] = {
+    "model.mbs": lambda sol, path: jd.write_mbs(double_pendulum(), path), "page.html": lambda sol, path: sol.save_page(path),
+    "run.npz": lambda sol, path: sol.save(path), "run.csv": lambda sol, path: sol.save(path), "model.toml": lambda sol, path: double_pendulum().save(path),
+    "start.json": lambda sol, path: sol.system.equilibrium().save(path),
+}  # fmt: skip
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_file_without_room_is_told_and_the_old_one_kept(
+    name: str, sol: jd.Solution, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import resource
+    import signal
+
+    path = tmp_path / name
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python takes a translated source that was cut off for whole
+    path.write_text("old")
+    limits, before = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, limits[1]))
+    try:
+        with pytest.raises(JourdainError, match=f"{name}.*(could not be|cannot be) written.*"):
+            WRITERS[name](sol, path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert path.read_text() == "old" and [p.name for p in tmp_path.iterdir()] == [name]
+    WRITERS[name](sol, path)
+    assert path.stat().st_size > 20 and [p.name for p in tmp_path.iterdir()] == [name]
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path, sol: jd.Solution) -> None:
+    with pytest.raises(InputError, match="could not be written: No such file"):
+        sol.save_page(tmp_path / "nowhere" / "page.html")
+
+
+def test_links_stay_links(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    link = tmp_path / "link.txt"
+    link.symlink_to(tmp_path / "here" / "file.txt")
+    for text in ("one", "two"):
+        write_whole(link, text)
+        assert link.is_symlink() and (tmp_path / "here" / "file.txt").read_text() == text
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pipe with a place in the file system")
+def test_pipes_are_written_as_they_are() -> None:
+    """Never replaced by a file: /dev/stdout and /dev/null would be gone for all."""
+    program = "from jourdain.results.whole_file import write_whole; write_whole('/dev/stdout', 'told'); write_whole('/dev/null', 'lost')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "told" and not Path("/dev/null").is_file()
