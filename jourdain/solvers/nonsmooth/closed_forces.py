@@ -37,6 +37,8 @@ AT_REST = 1e-9
 EXACT, SWEEPS, ROUNDING = 1e-13, 200, 1e-10
 #: Rows of which less than this part is left by others depend on them.
 DEPENDENT = 1e-10
+#: Of more contacts that slide forces may be open; ε in parts of W, and how often it is solved.
+FEW, NEARNESS, DRAWN = 3, 1e-4, 3
 #: Most solutions in which bounds of couples follow normal forces.
 COUPLED = 60
 #: What is returned where no forces fit the laws: positive, so that steps become shorter up to that instant.
@@ -346,6 +348,40 @@ def _margins(c: Any) -> None:
 
 
 @jit
+def _slides_on_many(c: Any) -> int:
+    """The number of contacts that slide, where there are so many that laws may leave normal forces open; else 0."""
+    found = 0
+    for i in range(c.count):
+        found += 1 if c.row[i] >= 0 and c.contacts.sort[c.place[i]] < DRY and c.slides[i] >= SLIDES else 0
+    return found if found > FEW else 0
+
+
+@jit
+def _draw_near(c: Any, rows: int, tolerance: float) -> None:
+    """Solves for the forces nearest to those that are known, by proximal points (Rockafellar 1976): p_k of W p + ε (p − p_{k−1}) + w.
+
+    Of normal forces that laws leave open others might be taken in every evaluation, and friction would jump with them.
+    """
+    problem, w = c.problem, c.rest
+    for r in range(rows):
+        w[r], c.left[r] = problem.w[r], c.p[r]
+        if problem.compliance[r] == 0.0:  # else it is a row of a couple against rolling
+            problem.compliance[r] = NEARNESS * problem.dense[r, r]
+    for _ in range(DRAWN):
+        for r in range(rows):
+            if problem.compliance[r] == NEARNESS * problem.dense[r, r]:
+                problem.w[r] = w[r] - problem.compliance[r] * c.left[r]
+        prepare(problem)
+        carry_out(c.task, c.solver, tolerance, SWEEPS)
+        for r in range(rows):
+            c.left[r] = c.p[r]
+    for r in range(rows):
+        problem.w[r] = w[r]
+        if problem.compliance[r] == NEARNESS * problem.dense[r, r]:
+            problem.compliance[r] = 0.0
+
+
+@jit
 def motion(c: Any, t: int, x: Any, out: Any) -> int:
     """ẋ with the forces of closed contacts."""
     base, n = c.base, c.nq + c.nv + c.nz
@@ -366,15 +402,18 @@ def motion(c: Any, t: int, x: Any, out: Any) -> int:
     for i in range(c.count):
         c.bound[i] = 0.0
     _bounds(c, slope, v)
-    largest = 0.0
+    largest, soft = 0.0, _slides_on_many(c)
     for again in range(COUPLED):
         _turning(c)
         _reconcile(c)
         largest = max(largest, _right(c, slope))
         _given_normals(c)
         if rows > 0:
-            prepare(c.problem)
-            carry_out(c.task, c.solver, EXACT * max(largest, 1e-9), SWEEPS)
+            if soft > 0:
+                _draw_near(c, rows, EXACT * max(largest, 1e-9))
+            else:
+                prepare(c.problem)
+                carry_out(c.task, c.solver, EXACT * max(largest, 1e-9), SWEEPS)
             if not c.task.residual <= 1e5 * EXACT * max(largest, 1e-9):
                 return NO_FORCES
         _take_over(c, v)
