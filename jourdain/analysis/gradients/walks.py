@@ -132,7 +132,9 @@ class Walks:
             self.renews[i], self.timed[i] = piece.event is None, piece.goes_on and self.run.found_again(piece.event)
             if piece.event is not None and not self.run.timed(piece.event):
                 end, width = t[piece.last], t[piece.last] - t[piece.last - 1]
-                implicit = self.run.scheme.implicit  # its stages are found anew: they need not be on the side on which those of the run were
+                implicit = (
+                    self.run.scheme.implicit
+                )  # its stages are found anew: they need not be on the side on which those of the run were
                 self.nudge[i + 1 : i + 2] = 0.0 if implicit else APPROACH
                 least = BEHIND * (end - t[piece.first]) if implicit else 0.0
                 self.margin[i] = min(max(APPROACH * width, least, 8.0 * EPS * abs(end)), 0.5 * width)
