@@ -167,6 +167,7 @@ class Simulated:
         if self.run.moves_events and self.run.events:
             self.t, self.x = with_restarts(self.t, self.x, np.asarray(solution.events.t))
         if self.run.inputs.controllers:
+            self._at_samples()
             self._between_samples()
 
     def _held_of(self, solution: Solution) -> np.ndarray:
@@ -175,6 +176,22 @@ class Simulated:
         if table is not None and len(table.t) == len(solution.t):
             return np.asarray(table.inputs)[:, self.run.held_places]
         return np.column_stack([np.asarray(solution[x.name], dtype=float) for x in self.run.held])
+
+    def _at_samples(self) -> None:
+        """Rows in which all instants stand twice at which sampled laws act; runs of some formulations have them once."""
+        if self.run.own:
+            return
+        begun, end = float(self.t[0]), float(self.t[-1])
+        for name, c in self.run.inputs.controllers.items():
+            wanted = begun + c.period * np.arange(1, int((end - begun) / c.period + 1e-9) + 1)
+            away = np.abs(self.t[np.minimum(np.searchsorted(self.t, wanted - 1e-9 * c.period), len(self.t) - 1)] - wanted)
+            if (away > 1e-8 * c.period).any():
+                raise NotCarried(
+                    f"gradient of '{self.system.model.name}': steps of this run do not end where the controller of '{name}' acts (every {c.period:g} s); use a "
+                    "step that divides its period, or method='differences'"
+                )
+        acting = [t for t in np.unique(self.t[1:-1]).tolist() if self.run.acting(t)]
+        self.t, self.x = with_restarts(self.t, self.x, np.array(acting))
 
     def _between_samples(self) -> None:
         """Sampled inputs in rows at whose instants a piece begins: those of the rest of the piece; the first row is the first of a piece."""

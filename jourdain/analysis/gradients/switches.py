@@ -189,7 +189,7 @@ class Surfaces:
             return t[first] + part * (t[last] - t[first]), x[first] + part[:, None] * (x[last] - x[first])
 
         side = np.sign(g[first, which])
-        return Crossings(which, *_bracketed(lambda part: self.read(*at(part))[rows, which], none, one, side), at)
+        return Crossings(which, *bracketed(lambda part: self.read(*at(part))[rows, which], none, one, side), at)
 
     def _with_memories(self, t: np.ndarray, x: np.ndarray) -> list[int]:
         """Which surfaces were crossed inside steps, at whose ends memories are still those of their beginnings."""
@@ -221,7 +221,7 @@ class Surfaces:
         return found if self.integrands is None else np.hstack([found, self.integrands(t, x)])
 
 
-def _bracketed(
+def bracketed(
     values: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray, side: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Points close together surely on both sides of zeros in [0, 1]: secants, a small interval around what they found, and halving where that is not enough."""
@@ -249,4 +249,4 @@ def _bracketed(
     return begin, end
 
 
-__all__ = ["Surfaces", "Switch", "surfaces"]
+__all__ = ["Surfaces", "Switch", "bracketed", "surfaces"]

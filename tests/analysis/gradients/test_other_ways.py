@@ -10,6 +10,7 @@ import pytest
 import jourdain as jd
 from jourdain import criteria as cr
 from jourdain import library
+from jourdain.analysis.gradients.switches import bracketed
 
 TIGHT = {"rtol": 1e-11, "atol": 1e-13}
 START = {"crank.angle": 0.5, "crank.angle_rate": 3.0}
@@ -123,3 +124,31 @@ def test_a_law_that_turns_a_crank_back_in_every_way(way: str) -> None:
     g, expected = run.gradient(criteria, wrt), best.gradient(criteria, wrt)
     assert len(expected.switches) == 2
     assert scaled(g.matrix - expected.matrix, expected) < 1e-6
+
+
+@pytest.mark.parametrize("way", ["directors", "cartesian", "generalised-α", "radau"])
+def test_a_sampled_law_in_every_way(way: str) -> None:
+    """Some runs have one row where a law acts, others two: the law acts there in all of them."""
+
+    def analysis(compiled: dict[str, Any], given: dict[str, Any]) -> jd.Analysis:
+        m = library.slider_crank()
+        crank, piston = m.joints["crank"], m.joints["piston"]
+        m.force(crank, m.input("F"))
+        law = -m.parameter("k", 0.2) * piston.position - m.parameter("d", 0.005) * crank.velocity
+        return jd.Analysis(m.compile(**compiled), "simulate", START, t=0.2, inputs={"F": jd.Controller(law, 0.03)}, **given)
+
+    wrt = ["k", "d", "crank_length", "crank.angle"]
+    criteria = {"end": cr.final("crank.angle_rate"), "way": cr.integral("crank.angle_rate^2")}
+    expected = analysis({}, {"method": "dop853", **TIGHT}).gradient(criteria, wrt)
+    g = analysis(*WAYS[way]).gradient(criteria, wrt)
+    assert scaled(g.matrix - expected.matrix, expected) < 1e-6
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.parametrize("grain", [1e-3, 1e-7, 1e-13])
+def test_zeros_of_surfaces_are_between_points_that_are_surely_beside_them(side: float, grain: float) -> None:
+    """Between rows 10⁻¹¹ s apart states are coarse, and the zero is a plateau, which laws take for one of the sides."""
+    values = lambda part: side * np.round((0.4892 - part) / grain) * grain
+    low, high = bracketed(values, np.zeros(1), np.ones(1), np.array([side]))
+    assert np.sign(values(low)) == side and np.sign(values(high)) == -side
+    assert low < 0.4892 < high and high - low < max(300.0 * grain, 1e-10)
