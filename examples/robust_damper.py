@@ -41,7 +41,7 @@ if __name__ == "__main__":
 
     Path("out").mkdir(exist_ok=True)
     sol = step.run(worst.values)
-    sol.plot("seat.acceleration", file="out/robust_damper_plot.png")
+    sol.plot("seat.acceleration.z", file="out/robust_damper_plot.png")
     sol.save_picture("out/robust_damper.png", t=0.2)
     sol.save_page("out/robust_damper.html", plots=[["axle.displacement", "strut.displacement"]])
     print("wrote out/robust_damper.png, out/robust_damper_plot.png and out/robust_damper.html")
