@@ -185,7 +185,7 @@ class Family:
                 found += self._round([family[k] for k in wave], found, spread, start)
                 for _ in wave:
                     tick()
-        return sorted_front(problem, self.method, found)
+        return sorted_front(problem, self.method, found, SAME)
 
     def _ends(self, start: np.ndarray, unit: np.ndarray) -> list[Optimum]:
         """The least of each criterion: the better one of two searches, from the best design that has run and from the present one."""
@@ -298,9 +298,25 @@ def check(problem: Problem, method: str, points: int, solver: Method) -> None:
         )
 
 
-def sorted_front(problem: Problem, method: str, found: Sequence[Optimum]) -> Front:
+def told_apart(values: np.ndarray, same: float) -> np.ndarray:
+    """Which rows stay where of rows that differ by less than a part of the spread in every criterion one is taken: the ends of the front first.
+
+    >>> told_apart(np.array([[0.0, 2.0], [1.0, 1.0 + 1e-6], [1.0 + 1e-6, 1.0], [2.0, 0.0]]), 1e-4)
+    array([ True,  True, False,  True])
+    """
+    gap, kept = same * np.ptp(values, axis=0), np.zeros(len(values), dtype=bool)
+    for i in dict.fromkeys([*np.argmin(values, axis=0).tolist(), *range(len(values))]):
+        kept[i] = not (np.abs(values[kept] - values[i]) < gap).all(axis=1).any()
+    return kept
+
+
+def sorted_front(problem: Problem, method: str, found: Sequence[Optimum], same: float = 0.0) -> Front:
+    """The designs that are not dominated; of those that are nearly the same, as searches from several starts find them, one."""
     kept = sorted((d for d in found if d.feasible), key=lambda d: list(d.criteria.values()))
-    best = undominated(np.array([_values(d) for d in kept]))
+    values = np.array([_values(d) for d in kept])
+    best = undominated(values)
+    if same:
+        best[best] = told_apart(values[best], same)
     of = {True: [d for d, b in zip(kept, best, strict=True) if b], False: [d for d, b in zip(kept, best, strict=True) if not b]}
     return Front(problem, method, of[True], of[False], [d for d in found if not d.feasible])
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def pairs(front: Front, file: Any = None, show: bool = False) -> Figure:
     """A front in the plane of each pair of criteria, dominated designs pale, the knee marked."""
     names, y, knee = list(front.problem.minimise), front.values, front.knee
-    planes = list(combinations(range(len(names)), 2))
+    planes, units = list(combinations(range(len(names)), 2)), front.problem.space.units
+    labels = [f"{n} in {units[n]}" if units.get(n) else n for n in names]
     with house_style():
         figure = new_figure(5.2 * len(planes), 4.2, show)
         for place, (i, j) in enumerate(planes, 1):
@@ -27,8 +28,9 @@ def pairs(front: Front, file: Any = None, show: bool = False) -> Figure:
             axes.plot(y[:, i], y[:, j], "o-" if len(names) == 2 else "o", ms=4, lw=1.0, color=COLOURS[0], label="front")
             at = list(knee.criteria.values())
             axes.plot(at[i], at[j], "D", ms=8, color=COLOURS[1], label="knee")
-            axes.set_xlabel(names[i])
-            axes.set_ylabel(names[j])
+            axes.margins(0.05)
+            axes.set_xlabel(labels[i])
+            axes.set_ylabel(labels[j])
             axes.legend()
         figure.suptitle(f"{front.problem.analysis.system.model.name}: {len(front)} designs ({front.method})")
         return finish(figure, file, show)

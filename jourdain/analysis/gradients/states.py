@@ -65,7 +65,7 @@ def gradient_of_state(analysis: Analysis, criteria: Mapping[str, Criterion], wrt
         found = measure(result, criteria, system, kept=analysis._own.__dict__.setdefault("read", {}))
         at = About(analysis, system, result, wrt, criteria, values)
         matrix = np.array([at.row(n, c) for n, c in criteria.items()]).reshape(len(criteria), len(wrt))
-        notes = tuple(at.notes)
+        notes = tuple(dict.fromkeys(at.notes))
     present = {n: float(values.get(n, present_value(analysis, criteria, n))) for n in wrt}
     cost = {"seconds": time.perf_counter() - begun, "runs": 1}
     return Gradient(analysis, criteria, found, present, matrix, "implicit", cost, result, notes)
