@@ -225,10 +225,10 @@ class TreeSystem(System):
         self, q: Any, v: Any, tau: Any, t: float = 0.0, out: Any = None, *, z: Any = None, inputs: Mapping[str, float] | None = None
     ) -> np.ndarray:
         """v̇ under generalised forces τ besides all loads, with all loops: M v̇ = τ + loads − c + Jᵀλ, J v̇ = g."""
+        tau = np.full(self.nv, tau) if isinstance(tau, int | float) else tau
         if not self.constraints and not self._loaded:
             return self.tree_accelerations(q, v, tau, t, out)
         z = self.state().z if z is None else z
-        tau = np.full(self.nv, tau) if isinstance(tau, int | float) else tau
         given = (("q", q, self.nq), ("v", v, self.nv), ("tau", tau, self.nv), ("z", z, self.nz))
         q, v, tau, z = (self.configuration.array(x, size, f"forward_dynamics '{self.model.name}': {n}") for n, x, size in given)
         shape = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], tau.shape[:-1])
