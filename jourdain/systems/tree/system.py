@@ -253,9 +253,10 @@ class TreeSystem(System):
         return any(e is not ZERO for e in self.equations_of_motion.generalised_forces)
 
     def energy(self, q: Any, v: Any, t: float = 0.0) -> np.ndarray:
-        """Kinetic and potential energy (gravity and springs), J."""
+        """Kinetic and potential energy (gravity and springs), J, with user states and inputs as the model has them."""
         f = self.function("energy")
-        return f(np.array([t]), q, v, *(np.zeros(n) for _, n in list(f.signature.inputs)[3:]))  # type: ignore[no-any-return]
+        present = {"z": lambda: self.state().z, "u": self.input_values}
+        return f(np.array([t]), q, v, *(present[n]() for n in list(f.inputs)[3:]))  # type: ignore[no-any-return]
 
     # -- states ---------------------------------------------------------------------------------------------------
 
