@@ -50,7 +50,7 @@ def nested() -> bool:
 @contextmanager
 def as_written(by_user: bool) -> Iterator[None]:
     """What is called inside is given what a user has written in a file, or what the package has."""
-    depth, _calls.depth = _calls.depth, 0 if by_user else 1
+    depth, _calls.depth = _calls.depth, 0 if by_user else 2
     try:
         yield
     finally:

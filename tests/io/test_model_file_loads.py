@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import jourdain as jd
 from jourdain.model.fingerprint import fingerprint
 
@@ -48,3 +50,13 @@ def test_an_uneven_ground_is_written_as_a_law() -> None:
     m.ground_contact("hill", ball, stiffness=1e4, height=lambda x, y: 0.1 * jd.sin(x))
     text = jd.dumps_model(m)
     assert 'kind = "wrench"' in text and fingerprint(jd.loads_model(text)) == fingerprint(m)
+
+
+def test_a_law_whose_factors_of_one_had_units_is_kept(tmp_path: Path) -> None:
+    m = jd.Model("motor with n K = 1 N m/A")
+    hinge = m.revolute("hinge", m.ground, m.body("arm", mass=1.0, com=(0, 0, -1)), axis="y")
+    m.motor(hinge, 4.0, constant=0.2, resistance=1.5, inductance=0.1, ratio=5.0)
+    m.save(tmp_path / "motor.toml")
+    state = {"hinge": 0.3, "hinge.motor.current": 0.7}
+    again, before = (x.compile() for x in (jd.load_model(tmp_path / "motor.toml"), m))
+    assert again.accelerations(again.state(state)).tolist() == before.accelerations(before.state(state)).tolist()

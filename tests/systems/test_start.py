@@ -217,3 +217,17 @@ def test_a_mirrored_sub_model_starts_at_the_mirror_image(axis: str) -> None:
         np.testing.assert_allclose(p1, S @ p, atol=1e-14)
         np.testing.assert_allclose(R1, S @ R @ S, atol=1e-14)
         np.testing.assert_allclose(v1, [*(S @ v[:3]), *(-S @ v[3:])], atol=1e-13)
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "semi-recursive", "cartesian", "natural", "directors"])
+def test_energy_has_springs_whose_rest_is_an_input_or_a_state(formulation: str) -> None:
+    m = jd.Model("rests")
+    hinge = m.revolute("hinge", m.ground, m.body("bob", mass=1.0, com=(0, 0, -1.0)), axis="y")
+    m.joint_spring(hinge, 5.0, rest=m.input("rest", 0.7) + m.state("z", 0.2))
+    m.rate(m.states["z"].symbol, 0.0)
+    s = m.compile(formulation=formulation)
+    expected = 0.5 * 5.0 * (0.4 - 0.9) ** 2 - 9.81 * np.cos(0.4)
+    assert s.energy([0.4], [0.0])[1] == pytest.approx(expected, rel=1e-12)
+    assert s.simulate({"hinge": 0.4}, 0.01, step=0.01 if formulation == "directors" else None)["energy.potential"][0] == pytest.approx(
+        expected
+    )

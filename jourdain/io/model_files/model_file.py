@@ -80,10 +80,18 @@ def dumps_model(model: Model, folder: str | os.PathLike[str] | None = None) -> s
     if known is not None:
         return known
     wanted = fingerprint(model)
+    refused: ModelFileError | None = None
     for order, general in ((0, False), (1, False), (1, True), (2, True)):
         text = ModelWriter(model, root, order, general).text()
-        if fingerprint(loads_model(text, name=f"model '{model.name}'", folder=root)) == wanted:
+        try:  # what has no order of creation is judged as a user's own, whose units must fit
+            again = loads_model(text, name=f"model '{model.name}'", folder=root)
+        except ModelFileError as error:
+            refused = error
+            continue
+        if fingerprint(again) == wanted:
             return with_variants(text, model, read, root)
+    if refused is not None:
+        raise refused
     raise ModelError(
         f"model '{model.name}': its text does not give the same equations again; a law was changed by hand in a way a file cannot hold"
     )
