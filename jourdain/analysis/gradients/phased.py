@@ -16,9 +16,9 @@ from ...solvers.sensitivity.field import Field
 from ...solvers.sensitivity.modes import map_by_mode
 from ...symbolic.expr import Expr
 from ...systems.inputs import Inputs
-from ...systems.phases import phase
+from ...systems.phases import JoinedFrames, phase
 from ...systems.sensitivity import derived, give
-from ...systems.state import State
+from ...systems.state import State, split_state
 from ...systems.tree.linkage import linkage_terms
 from .constrained_runs import Constrained
 from .runs import Differentiable, NotCarried
@@ -38,7 +38,9 @@ class Phases:
     """When the phases of a run begin, what has let go in each, and the states at their beginnings."""
 
     def __init__(self, solution: Solution) -> None:
-        told, pieces = solution.metadata["phases"], solution.frame_provider.joined.pieces
+        provider = solution.frame_provider
+        assert isinstance(provider, JoinedFrames)
+        told, pieces = solution.metadata["phases"], provider.joined.pieces
         self.begins = np.array([p["t"] for p in told])
         #: What has let go in the different phases, in the order in which they are met.
         self.kinds: list[frozenset[str]] = list(dict.fromkeys(frozenset(p["released"]) for p in told))
@@ -48,9 +50,9 @@ class Phases:
     @staticmethod
     def _start(piece: Solution) -> State:
         s = piece.system.reference
-        row = [np.array([float(piece[n][0]) for n in names]) for names in (s.coordinate_names, s.velocity_names, s.model.states)]
+        row = [float(piece[n][0]) for n in (*s.coordinate_names, *s.velocity_names, *s.model.states)]
         memory = {n: float(piece[n][0]) for n in s.model.memories}
-        return State(s, *row, float(piece.t[0]), memory)
+        return split_state(s, np.array(row), float(piece.t[0])).with_values(memory=memory)
 
     def number_at(self, t: float) -> int:
         """The phase of a piece that begins at an instant."""

@@ -283,7 +283,9 @@ class Simulated:
             return
         nq, nv = self.system.nq, self.system.nv
         for i, piece in enumerate(self.pieces):
-            f = self.run.jump(piece.event, self.symbols) if piece.event is not None and piece.goes_on else None
+            if piece.event is None or not piece.goes_on:
+                continue
+            f = self.run.jump(piece.event, self.symbols)
             if f is None:
                 continue
             after = self.x[piece.last + 1]
