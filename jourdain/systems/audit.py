@@ -73,8 +73,8 @@ class Limits:
 def beyond_limits(system: Compiled, solution: Solution) -> str:
     """Which joint has left limits that do not act, when first, and how far."""
     limits = Limits(system)
-    rows = solution.states if solution.system is system else None
-    if not limits.joints or (rows is not None and not limits.left(rows)):
+    rows = solution.states if limits.joints and solution.system is system else None
+    if rows is not None and not limits.left(rows):
         return ""  # nothing asks for the table of channels
     for joint, least, most in zip(limits.joints, limits.low, limits.high, strict=True):
         name, (low, high) = joint.coordinates[0].names[0], joint.limits
