@@ -187,6 +187,10 @@ def project(args: int) -> int:
             return status
         respond(c.contacts, c.parts, c.closures)
         _hold(c, False, x, d)
+        change = 0.0
+        for r in range(c.problem.row[c.problem.blocks]):
+            change += 0.5 * c.p[r] * c.problem.w[r]
+        c.amiss += abs(change)
         for i in range(c.nv):
             x[c.nq + i] += d[i]
     for i in range(c.nq):

@@ -78,6 +78,8 @@ class Closed(Record):
     rates: Floats
     clock: Floats
     scale: float
+    #: energy that projections have given velocities of closed contacts, and taken: no law says it
+    amiss: float
     layer: float  # of speeds, in parts of the scale
     #: where the last step ended, how far bodies may move in one, and the size of each position's turn (0: a shift)
     from_: Floats

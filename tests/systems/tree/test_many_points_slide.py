@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -40,3 +42,34 @@ def test_events_are_where_steps_of_moreau_tend_to() -> None:
     exact = s.simulate(START, t=0.5, method="dop853", rtol=1e-9, atol=1e-11)
     stepped = s.simulate(START, t=0.5, method="moreau", step=2.5e-4)
     assert stepped["fa.x"][-1] == pytest.approx(exact["fa.x"][-1], abs=2e-4)
+
+
+def thrown(seed: int) -> tuple[jd.System, dict[str, float]]:
+    """Two boxes in space, at random."""
+    m, rng, given = jd.Model("two", gravity=(0, 0, 0)), np.random.default_rng(seed), dict[str, float]()
+    for name in "ab":
+        m.free(f"f{name}", m.ground, m.body(name, shape=jd.box(0.2, 0.3, 0.25, density=1000.0)))
+    m.contact("c", law=jd.contact.rigid(friction=0.3))
+    way = rng.normal(size=3)
+    way /= np.linalg.norm(way)
+    aside, speed = 0.03 * rng.normal(size=3), -2 * way + 0.3 * rng.normal(size=3)
+    for i, x in enumerate("xyz"):
+        given |= {f"fa.{x}": 0.5 * way[i] + aside[i], f"fa.{x}_rate": speed[i]}
+        given |= {f"fa.orientation.omega_{x}": rng.normal(), f"fb.orientation.omega_{x}": rng.normal()}
+    for name in "ab":
+        e = rng.normal(size=4)
+        given |= {f"f{name}.orientation.e{k}": v for k, v in enumerate(e / np.linalg.norm(e))}
+    return m.compile(), given
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_books_that_do_not_close_are_told(seed: int) -> None:
+    s, given = thrown(seed)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        run = s.simulate(given, t=0.4, method="dop853", rtol=1e-10, atol=1e-12)
+    taken = run["energy.total"] + run["contacts.dissipated"]
+    if np.ptp(taken) > 1e-4 * taken[0]:
+        assert any("do not trust this run" in str(w.message) for w in told)
+    else:
+        assert not told or np.ptp(taken) > 1e-7 * taken[0]
