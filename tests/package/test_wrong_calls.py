@@ -208,7 +208,7 @@ CALLS: dict[str, tuple[Callable[[jd.System, jd.Solution], Any], str]] = {
     "time of another kind": (lambda s, sol: sol.between("1 kg", "2 s"), "'kg' is a unit of mass, 's' of time"),
     "an odd event": (lambda s, sol: sol.events[None], "events: None is neither a name nor a number"),  # type: ignore[call-overload]
     "a continuation of nothing": (lambda s, sol: s.equilibrium({"hinge": 3.0}, continuation=[], iterations=1), r"continuation = \[\] must be a parameter"),  # type: ignore[arg-type]
-    "a list for x0": (lambda s, sol: s.kinematics([0, 0.1], {"hinge": lambda t: t}, x0=[0.4]), r"x0 = \[0.4\] must be values by name"),
+    "a list for x0": (lambda s, sol: s.kinematics([0, 0.1], {"hinge": lambda t: t}, x0=[0.4]), r"x0 = \[0.4\] must be values by name"),  # type: ignore[arg-type]
     "a negative seed": (lambda s, sol: s.assembly_modes({"hinge": 0.1}, seed=-1), "seed = -1 must be a whole number from 0 on"),
     "a state of another name": (lambda s, sol: s.state().with_values(name=1.0), "a state has no 'name'; it has .*q, v"),
     "an option of modes": (lambda s, sol: s.assembly_modes({"hinge": 0.1}, nope=1), "nope"),  # type: ignore[call-arg]
