@@ -179,7 +179,8 @@ class OdeRun(Run):
             drive = prepare(ready)
             if not hasattr(drive, "session"):
                 return drive  # type: ignore[no-any-return]
-            drive.session.keep()
+            if drive.session.is_small:
+                drive.session.keep()
         found = drive.run(s.progress)
         if drive.session.is_small:
             while drives and (len(drives) >= MOST_KEPT or sum(d.session.size for d in drives.values()) > MOST_NUMBERS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -266,3 +267,20 @@ def test_books_of_large_systems_are_made_by_parts(closed: bool, monkeypatch: pyt
     whole = books()
     monkeypatch.setattr(reactions, "MOST_NUMBERS", 20)
     assert books() == pytest.approx(whole, abs=1e-12)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the memory of a process on Linux")
+def test_the_work_of_an_implicit_method_is_not_touched_before_it_is_used() -> None:
+    """The default method has room for a Jacobian and its factors, 289 MB with 3 000 states; runs that never need them do not occupy it."""
+    from jourdain.solvers import load_method
+    from jourdain.solvers.ode.session import Session
+
+    def resident() -> float:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
+
+    method = load_method("auto")
+    Session(method, 3)
+    before = resident()
+    session = Session(method, 3000)
+    assert session.block.nbytes > 2e8
+    assert resident() - before < 20.0

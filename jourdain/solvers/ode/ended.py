@@ -29,7 +29,8 @@ class Ended:
 
     def __init__(self, session: Session, begun: float) -> None:
         self.t, self.x, self.y = session.output()
-        self.segments, self.memory, self._parts = session.segments(), session.memory.copy(), session.remembered
+        self.segments, self._parts = session.segments(), session.remembered
+        self.memory = session.memory.copy() if session.is_small else session.memory  # large ones serve one run
         self.method, self._records, self._begun, self._ended = session.method, session.records, begun, time.perf_counter()
         self._first = session.begun, session.refused
 

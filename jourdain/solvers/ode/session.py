@@ -74,6 +74,12 @@ class _Layout:
                 self.words[at + 1] = sizes[name]
         self._fill(method, n)
 
+    def fresh(self) -> NDArray[np.int64]:
+        """What it holds at the start, as memory of a run's own; work, which an implicit method has the square of the states of, is not touched before it is used."""
+        words, work = np.zeros(self.words.size, dtype=np.int64), self.parts["work"]
+        words[: work.start], words[work.stop :] = self.words[: work.start], self.words[work.stop :]
+        return words
+
     def _fill(self, method: Method, n: int) -> None:
         whole = {name: self.words[part] for name, part in self.parts.items()}
         frame, count, progress = fr.Frame.at(whole["frame"]), fr.Count.at(whole["count"]), fr.Progress.at(whole["progress"])
@@ -106,7 +112,7 @@ class Session:
     def __init__(self, method: Method, n: int) -> None:
         self.method, self.n = method, n
         self._layout = layout = _layout(method, n)
-        self._words = words = layout.words.copy()
+        self._words = words = layout.fresh()
         #: All memory of the method and the march.
         self.block = doubles = words.view(np.float64)
         self.address = base = address(doubles)
