@@ -38,7 +38,8 @@ class Phases:
     """When the phases of a run begin, what has let go in each, and the states at their beginnings."""
 
     def __init__(self, solution: Solution) -> None:
-        told, pieces = solution.metadata["phases"], solution.frame_provider.joined.pieces
+        provider: Any = solution.frame_provider
+        told, pieces = solution.metadata["phases"], provider.joined.pieces
         self.begins = np.array([p["t"] for p in told])
         #: What has let go in the different phases, in the order in which they are met.
         self.kinds: list[frozenset[str]] = list(dict.fromkeys(frozenset(p["released"]) for p in told))
@@ -48,9 +49,9 @@ class Phases:
     @staticmethod
     def _start(piece: Solution) -> State:
         s = piece.system.reference
-        row = [np.array([float(piece[n][0]) for n in names]) for names in (s.coordinate_names, s.velocity_names, s.model.states)]
+        q, v, z = (np.array([float(piece[n][0]) for n in names]) for names in (s.coordinate_names, s.velocity_names, s.model.states))
         memory = {n: float(piece[n][0]) for n in s.model.memories}
-        return State(s, *row, float(piece.t[0]), memory)
+        return State(s, q, v, z, float(piece.t[0]), memory)
 
     def number_at(self, t: float) -> int:
         """The phase of a piece that begins at an instant."""

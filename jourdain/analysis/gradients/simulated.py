@@ -287,7 +287,7 @@ class Simulated:
             if f is None:
                 continue
             after = self.x[piece.last + 1]
-            gap = after - f.value(self.t[piece.last : piece.last + 1], self.x[piece.last], self.run.given(piece.event))
+            gap = after - f.value(self.t[piece.last : piece.last + 1], self.x[piece.last], self.run.given(str(piece.event)))
             if np.abs(gap[:nq]).max() > CLOSED * max(1.0, float(np.abs(after).max())):
                 raise NotCarried(
                     f"gradient of '{self.system.model.name}': the jump of event '{piece.event}' sets coordinates so that loops are open, which the run closes again; that "
