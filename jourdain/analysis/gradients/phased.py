@@ -16,9 +16,9 @@ from ...solvers.sensitivity.field import Field
 from ...solvers.sensitivity.modes import map_by_mode
 from ...symbolic.expr import Expr
 from ...systems.inputs import Inputs
-from ...systems.phases import JoinedFrames, phase
+from ...systems.phases import phase
 from ...systems.sensitivity import derived, give
-from ...systems.state import State, split_state
+from ...systems.state import State
 from ...systems.tree.linkage import linkage_terms
 from .constrained_runs import Constrained
 from .runs import Differentiable, NotCarried
@@ -38,8 +38,7 @@ class Phases:
     """When the phases of a run begin, what has let go in each, and the states at their beginnings."""
 
     def __init__(self, solution: Solution) -> None:
-        provider = solution.frame_provider
-        assert isinstance(provider, JoinedFrames)
+        provider: Any = solution.frame_provider
         told, pieces = solution.metadata["phases"], provider.joined.pieces
         self.begins = np.array([p["t"] for p in told])
         #: What has let go in the different phases, in the order in which they are met.
@@ -50,9 +49,9 @@ class Phases:
     @staticmethod
     def _start(piece: Solution) -> State:
         s = piece.system.reference
-        row = [float(piece[n][0]) for n in (*s.coordinate_names, *s.velocity_names, *s.model.states)]
+        q, v, z = (np.array([float(piece[n][0]) for n in names]) for names in (s.coordinate_names, s.velocity_names, s.model.states))
         memory = {n: float(piece[n][0]) for n in s.model.memories}
-        return split_state(s, np.array(row), float(piece.t[0])).with_values(memory=memory)
+        return State(s, q, v, z, float(piece.t[0]), memory)
 
     def number_at(self, t: float) -> int:
         """The phase of a piece that begins at an instant."""

@@ -22,6 +22,10 @@ from .runs import Differentiable
 #: Directions from which on they are carried side by side in SIMD lanes, and how many at most: what all of them share is computed once.
 SIDE_BY_SIDE, LANES = 3, 8
 
+#: By which part of its length a step to a surface of a law stops short of it: explicit stages at its end are less near to the motion than the step itself, and on the
+#: other side slopes or values are others.
+BESIDE = 1e-4
+
 
 @dataclass(eq=False)
 class Piece:
@@ -137,6 +141,8 @@ class Walks:
                 )  # its stages are found anew: they need not be on the side on which those of the run were
                 self.nudge[i + 1 : i + 2] = 0.0 if implicit else APPROACH
                 least = BEHIND * (end - t[piece.first]) if implicit else 0.0
+                if not implicit and piece.event in self.run.watched and piece.event not in self.run.steep:
+                    least = BESIDE * width
                 self.margin[i] = min(max(APPROACH * width, least, 8.0 * EPS * abs(end)), 0.5 * width)
         self._placed = False
 

@@ -288,3 +288,31 @@ def test_bends_are_no_switches() -> None:
     s = jd.library.plane_vehicle().compile()
     g = jd.Analysis(s, "simulate", {}, t=0.5).gradient({"c": cr.integral("abs(front.travel)")}, ["d_F"])
     assert not g.switches
+
+
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "rk4", "radau"])
+def test_integrands_that_bend_and_jump(method: str) -> None:
+    """Of x = x₀ cos(√c t), which falls below 0.3 at acos(0.3/x₀)/√c: the time before, the area, and ∫|x − 0.3|; stages at the end of a step are not beyond."""
+
+    def exact(c: float, x0: float, T: float = 1.2) -> np.ndarray:
+        w = np.sqrt(c)
+        met, area = np.arccos(0.3 / x0) / w, lambda t: x0 * np.sin(w * t) / w
+        return np.array([met, area(met), 2 * (area(met) - 0.3 * met) - area(T) + 0.3 * T])
+
+    m = jd.Model("mass", gravity=(0, 0, 0))
+    x = m.prismatic("x", m.ground, m.body("b", mass=1.0), axis="x")
+    m.joint_spring(x, m.parameter("c", 4.0))
+    options = {"step": 0.02} if method == "rk4" else {"rtol": 1e-8, "atol": 1e-10}
+    run = jd.Analysis(m.compile(), "simulate", {"x.displacement": 1.0}, t=1.2, method=method, **options)
+    above = x.position > 0.3
+    criteria = {
+        "time": cr.integral(jd.where(above, 1.0, 0.0)),
+        "area": cr.integral(jd.where(above, x.position, 0.0 * x.position)),
+        "way": cr.integral("abs(x.displacement - 0.3)"),
+    }
+    h = 1e-6
+    slopes = np.array([(exact(4 + h, 1) - exact(4 - h, 1)) / (2 * h), (exact(4, 1 + h) - exact(4, 1 - h)) / (2 * h)]).T
+    for way in ("forward", "adjoint"):
+        g = run.gradient(criteria, ["c", "x.displacement"], method=way)
+        assert list(g.values.values()) == pytest.approx(exact(4, 1), rel=1e-7)
+        assert g.matrix == pytest.approx(slopes, rel=2e-7, abs=3e-8)
