@@ -227,7 +227,7 @@ def joint_constraints(kinematics: Any, closure: Closure) -> list[BasicConstraint
         raise ModelError(f"'{closure.name}': a joint of kind '{closure.kind}' is no sum of basic constraints; it is {', '.join(SUMS)}")
     makers: dict[str, Callable[[], list[BasicConstraint]]] = {
         "coincidence": lambda: coincidence(pair),
-        "dot-1": lambda: [dot1(pair, *data, data[0].dot(data[1]))],
+        "dot-1": lambda: [dot1(pair, data[0], data[1], data[0].dot(data[1]))],
         "dot-2": lambda: [dot2(pair, data)],
         "parallel-1": lambda: parallel1(pair, data),
         "parallel-2": lambda: parallel2(pair, data),
