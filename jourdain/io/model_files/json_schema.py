@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from . import structure_tables
-from .schema import _BODY, _SHAPE_COMMON, FORMAT, GROUND, INCLUDE, SECTIONS, SHAPE_KEYS, SHAPES, TOP, VERBS, VERSION, Kind, Section
+from .schema import BODY, FORMAT, GROUND, INCLUDE, SECTIONS, SHAPE_COMMON, SHAPE_KEYS, SHAPES, TOP, VERBS, VERSION, Kind, Section
 from .schema_types import SECTION_KEYS
 
 #: The published schema.
@@ -160,7 +160,7 @@ def json_schema() -> dict[str, Any]:
           for k, t in (("rpy", _exactly(_VALUE, 3)), ("quaternion", _exactly(_VALUE, 4)), ("matrix", _MATRIX))),
     ]}  # fmt: skip
     frame = _object({"body": ("text", "body"), "frame": ("text", "named frame on it"), **placement}, ("body",))
-    mass = {k: _BODY[k] for k in ("mass", "com", "inertia", "about", "axes")}
+    mass = {k: BODY[k] for k in ("mass", "com", "inertia", "about", "axes")}
     mimic = {"joint": ("text", "joint followed"), "ratio": ("value", "factor"), "offset": ("value", "offset")}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -182,7 +182,7 @@ def json_schema() -> dict[str, Any]:
             "patch": _object(structure_tables.PATCH, ("span",)),
             "mimic": _object(mimic, ("joint",)),
             "include": _object(INCLUDE, ("file", "prefix")),
-            "shape": _object({"kind": ("text", "kind of shape"), **SHAPE_KEYS}, ("kind",), SHAPES, _SHAPE_COMMON),
+            "shape": _object({"kind": ("text", "kind of shape"), **SHAPE_KEYS}, ("kind",), SHAPES, SHAPE_COMMON),
         },
     }
 

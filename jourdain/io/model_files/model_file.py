@@ -40,7 +40,7 @@ from ...model.model import Model
 from .every_error import read_telling_all
 from .origin import remember, text_as_read, with_variants
 from .reader import ModelReader, file_inside
-from .schema import check_document
+from .schema_check import check_document
 from .toml_source import ModelFileError, Source
 from .writer import ModelWriter
 
