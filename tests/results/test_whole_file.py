@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -36,15 +37,14 @@ WRITERS: dict[str, Callable[[jd.Solution, Path], Any]] = {
     "plot.png": lambda sol, path: sol.plot("shoulder.angle", file=path), "plot.svg": lambda sol, path: sol.plot("shoulder.angle", file=path),
     "sound.wav": lambda sol, path: write_wav(path, np.sin(np.arange(1000.0))), "part.npz": lambda sol, path: part().save(path),
     "fields.csv": lambda sol, path: PathFields([0.0, 1.0, 2.0], [("arc", 0.0, 2.0)], {"P": Channel([0.0, 1.0, 2.0], "N")}).to_csv(path),
-    "designs.csv": lambda sol, path: save_designs(path, [Design()], None), "movie.gif": lambda sol, path: movie(sol, path),
+    "designs.csv": lambda sol, path: save_designs(path, [design()], None), "movie.gif": lambda sol, path: movie(sol, path),
     "movie.mp4": lambda sol, path: movie(sol, path), "motion.inc": lambda sol, path: save_povray(sol.scene(), path.parent, [0.0, 0.1]),
 }  # fmt: skip
 
 
-class Design:
+def design() -> Any:
     """A design as the command writes it."""
-
-    values, criteria, constraints = {"mass of the arm [kg]": 1.0}, {"time [s]": 2.0}, {}
+    return SimpleNamespace(values={"mass of the arm [kg]": 1.0}, criteria={"time [s]": 2.0}, constraints={})
 
 
 def part() -> Structure:
