@@ -19,6 +19,7 @@ from ..errors import InputError
 from ..formalisms.functions.drive_forces import drive_force_names
 from ..model.values import value
 from ..reals import reals
+from ..results.whole_file import make_whole
 from ..shown import Shown
 from ..symbolic.expr import Expr
 from ..systems.constraints import velocity_column
@@ -141,7 +142,9 @@ class LinearSystem(Shown):
         names = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
         arrays: dict[str, Any] = {n: getattr(self, n) for n in ("A", "B", "C", "D", "M", "G", "K", "L", "Bf", "Zq", "u", "a", "lam")}
         arrays |= {n: np.array(x, dtype=str) for n, x in names.items()}
-        np.savez(os.fspath(path), x=self.state.x, t=np.array(self.state.t), **arrays)
+        named = os.fspath(path)
+        named = named if named.endswith(".npz") else f"{named}.npz"
+        make_whole(named, lambda file: np.savez(file, x=self.state.x, t=np.array(self.state.t), **arrays))
 
     def __str__(self) -> str:
         lines = [

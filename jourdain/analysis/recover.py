@@ -17,6 +17,7 @@ from ..model.elastic.flexible import FlexibleBody
 from ..results.solution import Solution
 from ..shown import Shown
 from ..systems.outputs.reactions import constrained_accelerations
+from ..systems.start import check_belongs
 from ..systems.state import State
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def _states(system: System, run: Solution | State) -> tuple[np.ndarray, np.ndarr
     reference = system.reference
     if isinstance(run, State):
         return np.array([run.t]), run.x[None], system.input_values()[None]
+    if run.system is not None:
+        check_belongs(reference, run.system, "solution")
     c = reference.configuration
     columns = [run[n] for n in (*c.position_names, *c.velocity_names, *system.model.states)]
     inputs = [run[n] if n in run.names else np.full(len(run.t), x) for n, x in zip(system.model.inputs, system.input_values(), strict=True)]

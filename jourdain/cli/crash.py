@@ -49,9 +49,8 @@ def run(options: argparse.Namespace) -> None:
         if options.output.endswith(".html"):
             sol.save_page(options.output)
         elif options.output.endswith((".png", ".pdf", ".svg")):
-            sol.plot(*[n for n in sol.names if n.endswith(".force") and not n.endswith((".first.force", ".second.force"))]).savefig(
-                options.output
-            )
+            forces = [n for n in sol.names if n.endswith(".force") and not n.endswith((".first.force", ".second.force"))]
+            sol.plot(*forces, file=options.output)
         else:
             sol.save(options.output)
         print(f"written to {options.output}")

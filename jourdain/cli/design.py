@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -116,11 +117,14 @@ def _name(model: Model, given: str | None) -> str:
 
 def _save(path: Path, designs: list[Optimum], front: Front | None) -> None:
     if path.suffix == ".csv":
-        with path.open("w", newline="", encoding="utf-8") as file:
-            rows = csv.writer(file)
-            first = designs[0]
-            rows.writerow([*first.values, *first.criteria, *first.constraints])
-            rows.writerows([*d.values.values(), *d.criteria.values(), *d.constraints.values()] for d in designs)
+        from ..results.whole_file import write_whole
+
+        text = io.StringIO()
+        rows = csv.writer(text)
+        first = designs[0]
+        rows.writerow([*first.values, *first.criteria, *first.constraints])
+        rows.writerows([*d.values.values(), *d.criteria.values(), *d.constraints.values()] for d in designs)
+        write_whole(path, text.getvalue())
     elif front is not None and path.suffix in (".png", ".svg", ".pdf"):
         front.plot(file=path)
     else:

@@ -90,6 +90,7 @@ def compare(options: argparse.Namespace) -> None:
     """``jourdain compare``."""
     from ..analysis.compare import compare as side_by_side
     from ..io.model_files.analyses import starting
+    from ..results.style import finish
 
     if options.output and Path(options.output).suffix not in PICTURES:
         raise InputError(f"'{options.output}' is not a picture; write one of {', '.join(PICTURES)}")
@@ -97,7 +98,7 @@ def compare(options: argparse.Namespace) -> None:
     found = side_by_side(system, start, options.time)
     print(found)
     if options.output:
-        found.plot().savefig(options.output)
+        finish(found.plot(), options.output, show=False)
         print(f"wrote {options.output}")
 
 

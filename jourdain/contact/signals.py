@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import wave
 from dataclasses import dataclass
 from math import pi
@@ -139,11 +140,15 @@ def write_wav(path: str | Path, signal: ArrayLike, rate: int = RATE, loudest: fl
         raise InputError(f"write_wav: the signal must be a row of finite numbers, not of shape {y.shape}")
     size = float(np.abs(y).max())
     data = (y * (loudest * 32767 / size if size else 0.0)).round().astype("<i2")
-    with wave.open(str(path), "wb") as file:
+    from ..results.whole_file import write_whole
+
+    image = io.BytesIO()
+    with wave.open(image, "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(rate)
         file.writeframes(data.tobytes())
+    write_whole(path, image.getvalue())
 
 
 def ringing(struck: Restitution, body: FastBody) -> tuple[Array, Array]:

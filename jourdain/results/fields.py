@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InputError, nearest
 from .channel import Channel
 from .style import finish, house_style, line_style, new_figure
+from .whole_file import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,7 +78,9 @@ class PathFields(Mapping[Any, Any]):
         """Writes s and all fields of one row as columns, units in the head."""
         names = [n for n in self.channels if self[n].ndim == 1]
         head = ",".join(["s [m]", *(f"{n} [{self.channels[n].unit}]" for n in names)])
-        np.savetxt(file, np.column_stack([self.s, *(self[n] for n in names)]), delimiter=",", header=head, comments="", fmt="%.9g")
+        text = io.StringIO()
+        np.savetxt(text, np.column_stack([self.s, *(self[n] for n in names)]), delimiter=",", header=head, comments="", fmt="%.9g")
+        write_whole(file, text.getvalue())
 
     def plot(self, *names: str, file: str | os.PathLike[str] | None = None, title: str | None = None, show: bool = False) -> Figure:
         """Fields one above the other along the path, sections side by side."""

@@ -283,6 +283,9 @@ class Store:
         try:
             record = self._record(run)
             described = self._described(run)
+            held = database.execute("SELECT DISTINCT channel FROM results WHERE run = ? AND channel <> ''", (run,))
+            if lost := sorted({row[0] for row in held} - set(described)):
+                raise DamagedRow(f"of run {run} the rows that describe {len(lost)} channels are gone, the first {lost[0]!r}")
             wanted = Names(described)(*patterns)
             arrays = {name: self._array(record, name) for name in ["", *wanted]}
         finally:

@@ -6,9 +6,11 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jourdain.results.exchange import need
+from jourdain.results.whole_file import make_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -94,7 +96,8 @@ def _teach_notebook(kind: type) -> None:
 def finish(figure: Figure, file: str | os.PathLike[str] | None, show: bool) -> Figure:
     """Save and show the figure if asked, and return it."""
     if file is not None:
-        figure.savefig(file)
+        target = Path(file)
+        make_whole(target if target.suffix else target.with_suffix(".png"), figure.savefig)
     if show:
         import matplotlib.pyplot as plt
 

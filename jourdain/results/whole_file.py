@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from jourdain.errors import InputError
 
@@ -42,10 +43,15 @@ def whole_file(target: Path) -> Iterator[Path]:
 
 def write_whole(path: str | os.PathLike[str], data: str | bytes) -> Path:
     """Writes a file whole; where it cannot be written, the error says so and what was there is kept."""
+    return make_whole(path, lambda temporary: temporary.write_bytes(data.encode() if isinstance(data, str) else data))
+
+
+def make_whole(path: str | os.PathLike[str], write: Callable[[Path], Any]) -> Path:
+    """The same for what writes its file itself, to the path that it is given (of the same suffix)."""
     target = Path(path)
     try:
         with whole_file(target) as temporary:
-            temporary.write_bytes(data.encode() if isinstance(data, str) else data)
+            write(temporary)
     except OSError as error:
         raise unwritten(target, error) from error
     return target

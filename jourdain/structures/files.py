@@ -213,7 +213,10 @@ def save_npz(part: Structure, path: str | Path) -> None:
 
 
 def write_npz(path: str | Path, arrays: dict[str, Any], words: dict[str, Any]) -> None:
-    np.savez_compressed(path, words=np.frombuffer(json.dumps(words).encode(), dtype=np.uint8), **arrays)
+    from ..results.whole_file import make_whole
+
+    named = path if str(path).endswith(".npz") else f"{path}.npz"
+    make_whole(named, lambda file: np.savez_compressed(file, words=np.frombuffer(json.dumps(words).encode(), dtype=np.uint8), **arrays))
 
 
 def structure_arrays(part: Structure) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,15 +28,20 @@ class CallbackError(SolverError):
     """A callback or controller raised an error or gave something that is not a finite number."""
 
 
-@contextmanager
-def named(what: str, t: float) -> Iterator[None]:
-    """An error of a user's function says whose it is and when it came."""
-    try:
-        yield
-    except CallbackError:
-        raise
-    except Exception as error:
-        raise CallbackError(f"{what} raised {type(error).__name__}: {error} at t = {t:.9g} s") from error
+class Named:
+    """An error of a user's function says whose it is and when it came.
+
+    No generator: what `contextmanager` makes of one lets a StopIteration through.
+    """
+
+    def __init__(self, what: str, t: float) -> None:
+        self.what, self.t = what, t
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+        if isinstance(error, (Exception, SystemExit)) and not isinstance(error, CallbackError):
+            raise CallbackError(f"{self.what} raised {type(error).__name__}: {error} at t = {self.t:.9g} s") from error
 
 
 def ended(native: NativeSystem, trajectory: Trajectory) -> Trajectory:
@@ -118,7 +123,7 @@ def call(system: TreeSystem, t: np.ndarray, x: np.ndarray, u: np.ndarray, gone: 
 def called(item: Callback, t: float, arguments: list[float]) -> np.ndarray:
     """The values that a callback gives, if they are finite real numbers, one for each of its inputs."""
     what = f"callback '{item.name}'"
-    with named(what, t):
+    with Named(what, t):
         given = item.function(*arguments)
     single = len(item.inputs) == 1 and not np.ndim(given)
     return finite([given] if single else given, what, t, len(item.inputs))

@@ -17,7 +17,7 @@ from ..symbolic.expr import Expr, as_expr
 from ..symbolic.graph import evaluate
 from ..symbolic.tables import table
 from ..told import told
-from .callbacks import finite, named
+from .callbacks import Named, finite
 from .found_inputs import find_inputs
 from .outputs.readings import Reading
 from .state import State
@@ -170,7 +170,7 @@ class Inputs:
         if name in self.acted and self.acted[name][0] == state.t:
             return self.acted[name][1]
         law = self.controllers[name].law
-        with named(f"controller of '{name}'", state.t):
+        with Named(f"controller of '{name}'", state.t):
             given = self._readings[name](state, self._before(state)) if isinstance(law, Expr) else law(state)
         value = float(finite([given], f"controller of '{name}'", state.t)[0])
         self.history.append((state.t, {name: value}))

@@ -14,7 +14,7 @@ from ..solvers import ALPHA_METHODS, AUTO, EXPLICIT, METHODS, OTHER_METHODS, STI
 from ..solvers.ode.events import Event, EventRecord
 from ..solvers.ode.integrate import again, integrate, ready
 from .audit import passed_over
-from .callbacks import ended, named
+from .callbacks import Named, ended
 from .run import Happened, Outcome, Restart, Run
 from .state import State, split_state
 
@@ -298,7 +298,7 @@ class ModelJumps:
             before = self.run.model_state(t, x)
             u = self.run.inputs.at(np.array([t]), before.x[None])[0]
             known = {"t": np.array([t]), "x": before.x, "u": u}
-            with named(f"the jump of event '{name}'", t):
+            with Named(f"the jump of event '{name}'", t):
                 return self.back(split_state(system, np.atleast_1d(f(*(known[n] for n in f.inputs))), t))
 
         return action

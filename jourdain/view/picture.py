@@ -16,7 +16,7 @@ import numpy as np
 from jourdain.errors import InputError
 from jourdain.model.units import quantity
 from jourdain.progress import counted
-from jourdain.results.whole_file import write_whole
+from jourdain.results.whole_file import make_whole, write_whole
 from jourdain.view.chromium import find_chromium
 from jourdain.view.darkroom import kept_browser
 from jourdain.view.page import packed_json
@@ -26,6 +26,7 @@ from jourdain.view.still import still_camera
 from jourdain.view.vibration import PERIOD, vibration
 
 SIZE = (1280, 720)
+_NO_ROOM = "FFmpeg could not write the whole of it; is there room?"
 _told: set[str] = set()
 
 
@@ -100,10 +101,8 @@ def save_movie(
 
         frames = taken()
         if suffix == ".gif":
-            _write_gif(target, frames, fps)
-        else:
-            _write_mp4(target, frames, fps, even)
-    return target
+            return make_whole(target, lambda file: _write_gif(file, frames, fps))
+        return make_whole(target, lambda file: _write_mp4(file, frames, fps, even))
 
 
 def _start(scene: Scene) -> float:
@@ -145,26 +144,32 @@ def _photographer(scene: Scene, camera: Camera | None, size: tuple[int, int], th
         yield photograph
 
 
-def _write_gif(target: Path, frames: Iterator[bytes], fps: float) -> None:
+def _write_gif(file: Path, frames: Iterator[bytes], fps: float) -> None:
     try:
         from PIL import Image
     except ImportError as missing:
-        raise InputError(f"movie '{target.name}': .gif needs the package pillow") from missing
+        raise InputError("movie: .gif needs the package pillow") from missing
     pictures = [Image.open(io.BytesIO(frame)).convert("RGB").quantize(256, kmeans=1) for frame in frames]
-    pictures[0].save(target, save_all=True, append_images=pictures[1:], duration=round(1000 / fps), loop=0)
+    pictures[0].save(file, save_all=True, append_images=pictures[1:], duration=round(1000 / fps), loop=0)
 
 
-def _write_mp4(target: Path, frames: Iterator[bytes], fps: float, size: tuple[int, int]) -> None:
+def _write_mp4(file: Path, frames: Iterator[bytes], fps: float, size: tuple[int, int]) -> None:
     try:
         import imageio_ffmpeg
         from PIL import Image
     except ImportError as missing:
-        raise InputError(f"movie '{target.name}': .mp4 needs the packages imageio-ffmpeg and pillow") from missing
-    writer = imageio_ffmpeg.write_frames(str(target), size, fps=fps, quality=8, macro_block_size=2)
+        raise InputError("movie: .mp4 needs the packages imageio-ffmpeg and pillow") from missing
+    writer = imageio_ffmpeg.write_frames(str(file), size, fps=fps, quality=8, macro_block_size=2)
     writer.send(None)
     try:
         for frame in frames:
             picture = Image.open(io.BytesIO(frame)).convert("RGB").resize(size)
             writer.send(np.ascontiguousarray(np.asarray(picture)))
+    except OSError as error:  # with all that FFmpeg has said, a page of it
+        raise OSError(_NO_ROOM) from error
     finally:
         writer.close()
+    try:
+        imageio_ffmpeg.count_frames_and_secs(str(file))
+    except RuntimeError as error:  # FFmpeg says nothing where the end of its file has no room
+        raise OSError(_NO_ROOM) from error

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jourdain.errors import InputError
+from jourdain.results.whole_file import write_whole
 from jourdain.view.camera import default_camera, extent, ground_height, up_vector
 from jourdain.view.rotation import Array, axis_angle, matrix_from_quaternion
 from jourdain.view.scene import PALETTE, Body, Camera, Scene
@@ -66,7 +67,7 @@ def save_povray(
     scene.check()
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    (target / "motion.inc").write_text(_motion(scene, moments), encoding="utf-8")
+    write_whole(target / "motion.inc", _motion(scene, moments))
     parts = ['#include "motion.inc"', _surroundings(scene, camera, size[0] / size[1]), _TURNED]
     parts.append("#declare Frame = frame_number;")
     for k, body in enumerate(scene.bodies):
@@ -80,9 +81,8 @@ def save_povray(
     for frame, t in enumerate(moments):
         parts.append("\n".join([f"#case ({frame})", *_skins(scene, float(t)), *_lines(scene, float(t)), "#break"]))
     parts.append("#end")
-    (target / "scene.pov").write_text("\n".join(parts) + "\n", encoding="utf-8")
-    (target / "movie.ini").write_text(_settings(len(moments), size), encoding="utf-8")
-    return target / "scene.pov"
+    write_whole(target / "movie.ini", _settings(len(moments), size))
+    return write_whole(target / "scene.pov", "\n".join(parts) + "\n")
 
 
 def read_motion(text: str) -> dict[str, Array]:

@@ -59,7 +59,7 @@ def _series(path: Path, t: np.ndarray, texts: Iterable[str]) -> Path:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         for name, text in zip(names, texts, strict=True):
-            (target.parent / name).write_text(text, encoding="utf-8")
+            write_whole(target.parent / name, text)
     except OSError as error:
         raise InputError(f"the series {str(path)!r} could not be written: {error.strerror or error}") from error
     entries = "".join(f'  <DataSet timestep="{float(x)!r}" part="0" file={quoteattr(n)}/>\n' for x, n in zip(t, names, strict=True))

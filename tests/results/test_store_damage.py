@@ -170,3 +170,14 @@ def test_a_locked_store_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     holder.execute("ROLLBACK")
     holder.close()
     store.add_model("other", "text")
+
+
+def test_channels_whose_description_is_gone_are_told(tmp_path: Path) -> None:
+    # as where two pages of the file were exchanged: the run would have fewer channels without a word
+    filled(tmp_path / "s.db").close()
+    with sqlite3.connect(tmp_path / "s.db") as database:
+        database.execute("DELETE FROM channels WHERE run = 1 AND name = 'q'")
+    with Store(tmp_path / "s.db") as store:
+        with pytest.raises(ResultFileError, match="of run 1 the rows that describe 1 channels are gone, the first 'q'"):
+            store.load(1)
+        assert store.load(2)["q"].shape == (60,) and store.check()

@@ -7,14 +7,22 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import jourdain as jd
+from jourdain.cli.design import _save as save_designs
+from jourdain.contact import write_wav
 from jourdain.errors import InputError, JourdainError
 from jourdain.library.mechanisms import double_pendulum
+from jourdain.results import Channel
+from jourdain.results.fields import PathFields
 from jourdain.results.whole_file import write_whole
+from jourdain.structures import Structure
+from jourdain.view import save_movie, save_povray
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +33,28 @@ def sol() -> jd.Solution:
 WRITERS: dict[str, Callable[[jd.Solution, Path], Any]] = {
     "model.mbs": lambda sol, path: jd.write_mbs(double_pendulum(), path), "page.html": lambda sol, path: sol.save_page(path),
     "run.npz": lambda sol, path: sol.save(path), "run.csv": lambda sol, path: sol.save(path), "model.toml": lambda sol, path: double_pendulum().save(path),
-    "start.json": lambda sol, path: sol.system.equilibrium().save(path),
+    "start.json": lambda sol, path: sol.system.equilibrium().save(path), "linear.npz": lambda sol, path: sol.system.linearise().save(path),
+    "plot.png": lambda sol, path: sol.plot("shoulder.angle", file=path), "plot.svg": lambda sol, path: sol.plot("shoulder.angle", file=path),
+    "sound.wav": lambda sol, path: write_wav(path, np.sin(np.arange(1000.0))), "part.npz": lambda sol, path: part().save(path),
+    "fields.csv": lambda sol, path: PathFields([0.0, 1.0, 2.0], [("arc", 0.0, 2.0)], {"P": Channel([0.0, 1.0, 2.0], "N")}).to_csv(path),
+    "designs.csv": lambda sol, path: save_designs(path, [design()], None), "movie.gif": lambda sol, path: movie(sol, path),
+    "movie.mp4": lambda sol, path: movie(sol, path), "motion.inc": lambda sol, path: save_povray(sol.scene(), path.parent, [0.0, 0.1]),
 }  # fmt: skip
+
+
+def design() -> Any:
+    """A design as the command writes it."""
+    return SimpleNamespace(values={"mass of the arm [kg]": 1.0}, criteria={"time [s]": 2.0}, constraints={})
+
+
+def part() -> Structure:
+    return Structure(np.zeros((2, 3)), np.eye(6), np.eye(6))
+
+
+def movie(sol: jd.Solution, path: Path) -> Path:
+    if path.suffix == ".mp4":
+        pytest.importorskip("imageio_ffmpeg")
+    return save_movie(sol.scene(), path, fps=20.0, size=(160, 120), progress=False)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
@@ -38,6 +66,8 @@ def test_a_file_without_room_is_told_and_the_old_one_kept(
     import signal
 
     path = tmp_path / name
+    monkeypatch.setattr("jourdain.view.picture.find_chromium", lambda: None)
+    monkeypatch.setattr("jourdain.view.picture._told", {"chromium"})
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python takes a translated source that was cut off for whole
     path.write_text("old")
     limits, before = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -50,7 +80,8 @@ def test_a_file_without_room_is_told_and_the_old_one_kept(
         signal.signal(signal.SIGXFSZ, before)
     assert path.read_text() == "old" and [p.name for p in tmp_path.iterdir()] == [name]
     WRITERS[name](sol, path)
-    assert path.stat().st_size > 20 and [p.name for p in tmp_path.iterdir()] == [name]
+    others = {"movie.ini", "scene.pov"} if name == "motion.inc" else set()
+    assert path.stat().st_size > 20 and {p.name for p in tmp_path.iterdir()} - others == {name}
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path, sol: jd.Solution) -> None:

@@ -118,6 +118,30 @@ def test_ctrl_c_while_a_law_runs_in_python(formulation: str) -> None:
     assert 0.4 < done.t[-1] < 1.0 and done["crank.angle"][0] == pytest.approx(0.8)
 
 
+@pytest.mark.filterwarnings("ignore:model 'four-bar'")
+@pytest.mark.parametrize("error", [StopIteration, SystemExit])
+@pytest.mark.parametrize("formulation", ["recursive", "cartesian", "directors"])
+@pytest.mark.parametrize("kind", ["callback", "controller"])
+def test_errors_that_python_itself_takes_for_an_end_are_told(kind: str, formulation: str, error: type[BaseException]) -> None:
+    # a context manager made of a generator lets StopIteration through, and SystemExit is no Exception
+    def law(t: float) -> float:
+        if t < 0.1:
+            return 0.1
+        raise error("enough")
+
+    if kind == "callback":
+        m, hinge = linkage()
+        m.force(hinge, m.callback("motor", law, [m.time]))
+        options: dict[str, Any] = {}
+    else:
+        m, options = four_bar(), {"inputs": {"motor": jd.Controller(lambda x: law(x.t), 0.05)}}
+    s = m.compile(formulation=formulation)
+    with pytest.raises(jd.SimulationError, match=rf"{kind} (of )?'motor' raised {error.__name__}: enough at t = 0\.1") as told:
+        s.simulate(start(s), 0.3, **options, **({"step": 1e-3} if formulation == "directors" else {}))
+    done = told.value.solution
+    assert 0.05 <= done.t[-1] <= 0.1001 and np.isfinite(done["crank.angle"]).all()
+
+
 COMMAND = """
 import os, signal, sys, threading
 from jourdain.cli import main

@@ -81,3 +81,13 @@ def test_every_verb_refuses_states_of_as_many_other_coordinates(ask: Any, formul
     s, other = two_joints("ab").compile(formulation=formulation), two_joints("ba").compile()
     with pytest.raises(InputError, match=r"one of 'ba' \(its coordinates have another order\)"):
         ask(s, other.state({"a": 0.3, "b": 2.0}))
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "directors"])
+def test_runs_of_other_systems_have_no_drift_here(formulation: str) -> None:
+    s, other = (two_joints(order).compile(formulation=formulation) for order in ("ab", "ba"))
+    run = other.simulate({}, 0.01, **({"step": 1e-3} if formulation == "directors" else {}))
+    with pytest.raises(InputError, match="the solution given is one of"):
+        s.drift(run)
+    with pytest.raises(InputError):
+        s.closure_report(state=run)

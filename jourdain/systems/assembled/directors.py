@@ -16,6 +16,7 @@ from ...results.solution import Solution
 from ..descriptor.system import DescriptorSystem
 from ..pushed import touches_rigidly
 from ..run import make_run
+from ..start import check_belongs
 from ..state import State
 from ..verbs import verb
 from .from_model import DirectorAssembly, JointElements
@@ -204,6 +205,8 @@ class DirectorSystem(DescriptorSystem):
             return super().drift(solution)
         if "step.constraints.violation" not in solution:
             raise InputError("this solution was not simulated in directors; its constraint errors are not known")
+        if solution.system is not None:
+            check_belongs(self.reference, solution.system, "solution")
         return float(solution["step.constraints.violation"].max()), 0.0
 
 

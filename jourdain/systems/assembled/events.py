@@ -21,7 +21,7 @@ from ...solvers.stepping import frame as ap
 from ...symbolic.expr import LOGICAL, Expr, as_expr
 from ...symbolic.function import Argument, Result, SymbolicFunction
 from ...symbolic.graph import free_symbols
-from ..callbacks import named
+from ..callbacks import Named
 from .march import give, prepared
 from .massless import balanced
 from .program import Handle, Program
@@ -222,7 +222,7 @@ class EventRun:
         q, v, numbers = run.vec.q0.copy(), run.vec.v0.copy(), {n: dict(c) for n, c in self.numbers.items()}
         moment = Moment(self.system, event.name, t, q.copy(), v.copy(), set(self.inactive), numbers)
         if event.action is not None:
-            with named(f"the action of event '{event.name}'", t):
+            with Named(f"the action of event '{event.name}'", t):
                 event.action(moment)
                 self._go_on(moment, rows)
             if not (np.array_equal(moment.q, q) and np.array_equal(moment.v, v)):

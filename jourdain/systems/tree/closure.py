@@ -62,6 +62,7 @@ class ClosureReport:
 
 def closure_report(system: TreeSystem, independent: Sequence[str] | None = None, state: State | None = None) -> ClosureReport:
     """Which way the loops are closed and why, for given independent coordinates or for the best ones in a state."""
+    state = None if state is None else system.state(state)
     eq = system.equations_of_motion
     if not eq.holonomic:
         return ClosureReport(system.model.name, system.coordinate_names, "none", "no loops", redundant=list(eq.idle_rows))

@@ -31,7 +31,7 @@ from ..constraints import by_entries
 from ..found_inputs import find_inputs
 from ..pushed import pushed_inputs, pushed_system, touches_rigidly
 from ..run import make_run
-from ..start import named_state, own_state
+from ..start import check_belongs, named_state, own_state
 from ..state import State
 from ..system import System
 from .projected import NativeSystem
@@ -371,6 +371,8 @@ class TreeSystem(System):
 
     def drift(self, solution: Solution) -> tuple[float, float]:
         """Largest errors of the constraints along a solution."""
+        if solution.system is not None:
+            check_belongs(self.reference, solution.system, "solution")
         if not self.constraints:
             return 0.0, 0.0
         clock = solution.t[:, None]
