@@ -136,7 +136,7 @@ class ModelReader:
                     told = (
                         f"did you mean {' or '.join(near)}?"
                         if near
-                        else f"the joint has {', '.join(n for n in units if n.startswith(f'{joint.name}.'))}"
+                        else f"the joint has {', '.join(n for n in units if n.startswith(name.rpartition('.')[0] + '.'))}"
                     )
                     raise ModelError(f"there is no coordinate '{name}'; {told}")
                 number(given, f"initial value of '{name}'", units.get(name) or None)
