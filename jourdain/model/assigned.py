@@ -35,8 +35,9 @@ class Assigned:
                 return own
             told = self.instead.get(own, "it is given where the object is declared")
         else:
-            near = nearest(name, known, 1)
-            told = self.instead.get(name, f"did you mean '{near[0]}'?" if near else "nothing would read it")
+            near = [] if isinstance(value, Assigned) else nearest(name, known, 1)  # a part is no setting that was misspelt
+            own_words = f"keep it in a variable, {name} = …, or in a class of your own from {type(self).__name__}"
+            told = self.instead.get(name, f"did you mean '{near[0]}'?" if near else f"nothing would read it; {own_words}")
         raise ModelError(f"{self.called} '{vars(self).get('name', '')}': '{name}' cannot be assigned; {told}")
 
 

@@ -71,6 +71,12 @@ class Model(
         name: "give jd.Model(name, gravity=(x, y, z)), or set the parameters of the compiled system: s.set_parameters(gravity_z=-1.62)"
         for name in ("gravity", "g")
     }
+    #: Arguments that people give to a method and that belong to another one.
+    elsewhere: ClassVar = {
+        f"contact.{name}": f"law=jd.contact.{law}({name}=…)"
+        for law, names in {"rigid": ("friction", "restitution", "static"), "hunt_crossley": ("stiffness", "damping")}.items()
+        for name in names
+    }
 
     def __init__(self, name: str, gravity: Any = (0.0, 0.0, -9.81)) -> None:
         if not isinstance(name, str) or not name:

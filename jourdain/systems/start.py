@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..model.values import number
+from ..results.sample import Sample
 from .state import State
 
 if TYPE_CHECKING:
@@ -70,6 +71,11 @@ def named_state(system: System, given: Mapping[str, Any] | None, velocities: Map
     """A state from named values; what is not named is as the model's initial values say, otherwise zero."""
     if given is not None and given.__class__ is not dict and not isinstance(given, Mapping):
         raise InputError(f"'{system.model.name}': {given!r} is no state; give values by the names of coordinates, or a State")
+    if isinstance(given, Sample):
+        raise InputError(
+            f"'{system.model.name}': what sol.at(t) gives holds every channel and is no start; "
+            "give sol.final_state(i), the state of the run's sample i, or the values that are wanted by name"
+        )
     c = system.configuration
     changed = initial_values(system, given or {})
     q, v, states, memory = None, None, changed.states, changed.memories

@@ -107,6 +107,14 @@ MODELS = {
           <body><joint axis="0 1 1"/><geom type="mesh" mesh="b"/></body></worldbody></mujoco>""",
     "written oddly": """<mujoco><worldbody><body pos=""><frame pos="1 0 0" euler="0 90 0"><inertial pos="0 0 1" mass="2" diaginertia="1 2 2.5"/></frame>
         <joint axis="0 1 0" armature="" damping="" range=""/><geom type="box" size="1 1 1"/></body></worldbody></mujoco>""",
+    "aligned": """<mujoco><compiler alignfree="true"/><default><joint armature="0.3"/></default><worldbody>
+        <body pos="1 2 3" euler="10 20 30"><freejoint/><inertial pos=".1 .2 .3" quat="1 .2 .3 .4" mass="2" diaginertia="1 2.5 2"/>
+          <geom size="0.1" pos="0.3 0 0"/><site name="s" pos="1 0 0" euler="0 40 0"/></body>
+        <body pos="1 0 0" euler="50 0 0"><joint type="free"/><frame pos="0 1 0" euler="0 20 0">
+          <inertial pos=".1 .2 .3" mass="2" diaginertia="1 2 2.5"/></frame><site name="t" pos="1 0 0"/></body>
+        <body><freejoint align="false"/><inertial pos=".1 .2 .3" mass="2" diaginertia="1 2 2.5"/></body>
+        <body><freejoint align="true"/><inertial pos=".1 .2 .3" mass="2" diaginertia="1 2 2.5"/><body><geom size="0.1"/></body></body>
+        </worldbody></mujoco>""",
 }  # fmt: skip
 #: Models whose numbers MuJoCo holds in single precision, or finds by a thin layer.
 ROUGH = ("mesh", "shells", "moved mesh")
@@ -251,6 +259,17 @@ def test_keyframes_are_mujocos() -> None:
         np.testing.assert_allclose(velocity, [*twist[3:], *twist[:3]], atol=1e-13)
 
 
+def test_axes_that_no_file_states_are_not_aligned_and_that_is_told() -> None:
+    """MuJoCo finds principal axes of geoms by rotations of its own, whose order and signs no file tells."""
+    body = '<body pos="1 0 0"><freejoint name="f"{}/><geom type="box" size="0.1 0.2 0.3" pos="1 0 0"/>{}</body>'
+    file = "<mujoco><worldbody>{}</worldbody></mujoco>"
+    with pytest.warns(LeftOut, match="joint 'f': align: its coordinates and keyframes are not moved"):
+        model = read_mjcf(file.format(body.format(' align="true"', "")))
+    assert model.initial["f.x"] == 1.0
+    for align, inside in (("", ""), (' align="true"', '<body><geom size="0.1"/></body>')):
+        assert not any("align" in note for note in read_mjcf(file.format(body.format(align, inside))).notes)
+
+
 def test_keyframes_are_named_and_chosen() -> None:
     model = read_mjcf(KEYS)
     assert [k.name for k in model.imported["keyframes"]] == ["home", "key1"] and "home, key1" in model.notes[-1]
@@ -377,7 +396,6 @@ def test_what_is_left_out_is_said_by_name() -> None:
         "<option> density: forces of the medium are not taken over",
         "<flag> limit: what it switches off acts here",
         "fluidshape of <geom> is not taken over: ball",
-        "alignfree of <compiler> is not taken over: text, line 1",
         "elements of bodies that are not taken over: novelty in line 5",
         "geoms that are not drawn: floor (plane)",
     ])  # fmt: skip

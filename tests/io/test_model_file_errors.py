@@ -240,4 +240,6 @@ def test_an_initial_value_of_nothing_is_told_with_its_line() -> None:
     line = SWING.count("\n") + 1
     with pytest.raises(ModelFileError, match=rf"line {line}: .*no coordinate 'h.angle_rat'; did you mean h.angle_rate"):
         loads_model(SWING + '"h.angle_rat" = 5')
+    with pytest.raises(ModelFileError, match=rf"line {line}: .*no coordinate 'h.xyz'; the joint has h.angle, h.angle_rate$"):
+        loads_model(SWING + '"h.xyz" = 5')
     assert loads_model(SWING + '"h.angle_rate" = 5').initial == {"h.angle_rate": 5}

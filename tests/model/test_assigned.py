@@ -27,6 +27,10 @@ def pendulum() -> jd.Model:
         (lambda m: setattr(m.bodies["bob"], "friction", 0.5), "give friction= to m.contact"),
         (lambda m: setattr(m.bodies["bob"], "shape", jd.sphere(1.0)), "did you mean 'shapes'"),
         (lambda m: setattr(m.bodies["bob"], "wheels", 4), "nothing would read it"),
+        (
+            lambda m: setattr(m, "wheel", m.body("wheel", mass=1.0)),
+            "'wheel' cannot be assigned; nothing would read it; keep it in a variable, wheel = …",
+        ),
         (lambda m: setattr(m.joints["hinge"], "damping", 0.1), "joint 'hinge': 'damping' cannot be assigned; give m.joint_spring"),
         (lambda m: setattr(m.joints["hinge"], "limit", (0, 1)), "did you mean 'limits'"),
         (lambda m: setattr(m, "gravity", (0, 0, -1.62)), "model 'pendulum': 'gravity' cannot be assigned; give jd.Model"),

@@ -62,6 +62,10 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "rate of a channel": (lambda: run()["hinge.angle_velocity"], "did you mean 'hinge.angle_rate'"),
     "rate of a state": (lambda: pendulum().compile().state({"hinge.angle_velocity": 1.0}), "did you mean hinge.angle_rate"),
     "point mass": (point_mass, "body 'stone' without inertia .* give 'stone' inertia=, or lock the joint .*'Tx', 'Ty', 'Tz'"),
+    "channels of a sample as a start": (
+        lambda: pendulum().compile().simulate(pendulum().compile().simulate({}, 0.1).at(0.05), 1.0), "is no start; give sol.final_state",
+    ),
+    "friction of a contact": (lambda: pendulum().contact("c", friction=0.5), r"friction belongs to law=jd\.contact\.rigid\(friction=…\)"),
     "state of another model": (
         lambda: pendulum("other", "pivot").compile().simulate(pendulum().compile().state({}), 1.0), "is one of 'pendulum' .it has 'hinge.angle'",
     ),

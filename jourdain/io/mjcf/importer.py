@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError, JourdainError
-from ...model import Body, Model
+from ...model import Body, Frame, Model
 from ..model_files.placement import Inertial, Pose, from_axis_angle, together, z_to
 from ..notes import tell
 from ..xml_reader import Element, read_xml
@@ -108,6 +108,9 @@ class _Importer:
         self.shapes = shapes
         self.unread = Unread(root)
         self.masses: dict[str, Inertial] = {}
+        #: Principal axes of bodies as the file states them, and bodies that others hang on.
+        self.principal: dict[str, np.ndarray] = {}
+        self.carriers: set[str] = set()
         self.counts: dict[str, int] = {}
         self._factor = 1.0
         self.connections: list[tuple[Element, Body, Body, Pose, list[_Content]]] = []
@@ -141,6 +144,7 @@ class _Importer:
         self._furnish(element, body, contents)
         for content in contents:
             if content.element.tag == "body":
+                self.carriers.add(body.name)
                 self._body(content, body)
 
     def _contents(self, element: Element, frame: Pose, childclass: str | None) -> Iterator[_Content]:
@@ -185,6 +189,8 @@ class _Importer:
             return
         if stated is not None and rule != "true":
             self.masses[body.name] = self._inertial(stated.element, stated.frame)
+            if "fullinertia" not in stated.element.attributes:
+                self.principal[body.name] = (stated.frame @ self.settings.pose(stated.element)).R
         elif parts:
             self.masses[body.name] = together(parts)
         else:
@@ -344,12 +350,26 @@ class _Importer:
     def _free(self, e: Element, body: Body, pose: Pose) -> None:
         name = self._joint_name(e, body, "free")
         options: dict[str, Any] = {"rotor_inertia": rotor} if (rotor := _armature(e)) else {}
-        self.model.free(name, self.model.ground, body, **options)
+        child: Body | Frame = body
+        if self._aligned(e, body.name):
+            if body.name in self.principal:
+                own = Pose(self.principal[body.name], self.masses[body.name].com)
+                child, pose = body.at(*own.position, rotation=own.matrix), pose @ own
+            else:
+                self.model.notes.append(
+                    f"joint '{name}': align: its coordinates and keyframes are not moved to principal axes that no <inertial> states"
+                )
+        self.model.free(name, self.model.ground, child, **options)
         values = dict(zip("xyz", pose.position, strict=True))
         values |= {f"orientation.e{i}": x for i, x in enumerate(_quaternion(pose.R))}
         self.model.initial |= {f"{name}.{c}": float(x) for c, x in values.items()}
         self.unread.joint(e, name)
         self._undriven(e, name, "free")
+
+    def _aligned(self, e: Element, body: str) -> bool:
+        """Whether a free joint moves the centre of mass and the principal axes of its body, which nothing hangs on."""
+        align = choice(e, "align", ("true", "false", "auto"), "auto")
+        return body not in self.carriers and (align == "true" or (align == "auto" and self.settings.near(e).alignfree))
 
     def _undriven(self, e: Element, name: str, kind: str) -> None:
         """Laws of joints of one freedom that a joint of several has in the file."""

@@ -115,6 +115,7 @@ class Settings:
     inertiagrouprange: tuple[float, float] = (0.0, 5.0)
     meshdir: str = ""
     fitaabb: bool = False
+    alignfree: bool = False
 
     @staticmethod
     def of(root: Element) -> Settings:
@@ -136,7 +137,7 @@ class Settings:
                 raise element.error(f'eulerseq="{self.eulerseq}" is not three of the letters x, y, z, X, Y, Z')
         if "inertiafromgeom" in given:
             self.inertiafromgeom = choice(element, "inertiafromgeom", ("auto", "true", "false"))
-        for name in ("autolimits", "balanceinertia", "fitaabb"):
+        for name in ("autolimits", "balanceinertia", "fitaabb", "alignfree"):
             if name in given:
                 setattr(self, name, choice(element, name, ("true", "false")) == "true")
         for name in ("boundmass", "boundinertia", "settotalmass"):

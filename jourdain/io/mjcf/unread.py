@@ -22,7 +22,7 @@ ATTRIBUTES = {
         *_COMMON, "type", "axis", "range", "limited", "ref", "springref", "stiffness", "damping", "armature", "frictionloss", "springdamper",
         "margin", "solreflimit", "solimplimit",
     ),
-    "freejoint": _COMMON,
+    "freejoint": (*_COMMON, "align"),
     "geom": (
         *_COMMON, "type", "size", "fromto", "mass", "density", "shellinertia", "mesh", "hfield", "fitscale", "material", "rgba",
         "contype", "conaffinity", "condim", "priority", "friction", "solmix", "solref", "solimp", "margin", "gap",
@@ -30,11 +30,11 @@ ATTRIBUTES = {
     "compiler": (
         "angle", "coordinate", "eulerseq", "autolimits", "inertiafromgeom", "balanceinertia", "boundmass", "boundinertia", "settotalmass",
         "inertiagrouprange", "meshdir", "assetdir", "texturedir", "fitaabb", "discardvisual", "usethread", "fusestatic", "saveinertial",
-        "convexhull",
+        "convexhull", "alignfree",
     ),
 }  # fmt: skip
 #: What an attribute says where it changes nothing.
-NOTHING = {"align": ("auto", "false"), "alignfree": ("false",), "exactmeshinertia": ("false",), "strippath": ("false",)}
+NOTHING = {"exactmeshinertia": ("false",), "strippath": ("false",)}
 #: Properties of <option> that act on bodies; the others are settings of MuJoCo's own integrator.
 MEDIUM = ("density", "viscosity", "wind", "magnetic")
 #: Flags that take away something which the model read here has.

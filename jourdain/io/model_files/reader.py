@@ -132,7 +132,13 @@ class ModelReader:
                 joint = m.joints.get(name.rpartition(".")[0])
                 plain = joint is not None and joint.coordinates and all(len(c.names) == 1 for c in joint.coordinates)
                 if plain and name not in units and name not in m.memories and name not in m.unknowns:
-                    raise ModelError(f"there is no coordinate '{name}'; did you mean {' or '.join(nearest(name, units, 2))}?")
+                    near = nearest(name, units, 2)
+                    told = (
+                        f"did you mean {' or '.join(near)}?"
+                        if near
+                        else f"the joint has {', '.join(n for n in units if n.startswith(name.rpartition('.')[0] + '.'))}"
+                    )
+                    raise ModelError(f"there is no coordinate '{name}'; {told}")
                 number(given, f"initial value of '{name}'", units.get(name) or None)
         for name, item in self.data.get("analyses", {}).items():
             for key in TIMES:
