@@ -7,7 +7,7 @@ with given speeds or with given forces.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from ..systems.state import State
 from ..systems.tree.contact.table import Touch
 from .eigen import growing
 from .equations.balance import Balance, Outcome, Place, Unknown, coordinate_label, coordinate_unit, newton, row_sizes
+from .equations.lost_motion import lost_motion
 from .equations.residual import Residual, closed_state, least_multipliers, outer, temporary_parameters
 from .tables import File, eigenvalue_plot, write_record
 from .touching.standing import refuse_options, standing
@@ -217,7 +218,14 @@ def equilibrium(
         outcome, method = _solve(system, balance, continuation, iterations)
         if not outcome.converged:
             raise SolverError(_failure(system, balance, outcome))
-        return _result(system, balance, outcome, kind, method)
+        lost = lost_motion(balance, outcome.place)
+        if lost and not lost.balanced:
+            raise SolverError(
+                f"equilibrium '{system.model.name}': {lost}, so that vanishing forces on the coordinates tell no equilibrium, and right beside it the "
+                "bodies accelerate; start elsewhere, or give the body a joint with a quaternion or angles about other axes"
+            )
+        found = _result(system, balance, outcome, kind, method)
+        return replace(found, notes=[*found.notes, str(lost)]) if lost else found
 
 
 def _of_contacts(system: System, x0: Any, inputs: Mapping[str, float] | None, iterations: int) -> Equilibrium:

@@ -521,3 +521,48 @@ def test_stability_with_a_parameter_of_a_constraint():
     np.testing.assert_allclose(s.linearise(e.state).eigenvalues, before, rtol=1e-12)
     locus = s.root_locus("length", np.linspace(e["length"], e["length"] + 0.3, 4), e)
     np.testing.assert_allclose(np.sort_complex(locus.eigenvalues[0]), np.sort_complex(before), atol=1e-8)
+
+
+def _on_three_angles(com: tuple[float, float, float]) -> jd.Model:
+    """A body on the axes z, y, x in turn: with the second at a right angle, the first and the third lie in one line."""
+    m = jd.Model("three angles")
+    before, bodies = m.ground, [m.body("first"), m.body("second"), m.body("bob", mass=1.0, com=com, inertia=(0.1, 0.2, 0.15))]
+    for axis, body in zip("zyx", bodies, strict=True):
+        m.revolute(f"r{axis}", before, body, axis=axis)
+        before = body
+    return m
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "semi-recursive", "cartesian"])
+def test_no_equilibrium_is_told_where_angles_are_singular(formulation: str) -> None:
+    """Forces on two angles whose axes fall together vanish whatever acts; what is found elsewhere holds the bob still."""
+    system = _on_three_angles((0.3, 0.2, -0.1)).compile(formulation=formulation)
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(10):
+        try:
+            found = system.equilibrium({n: rng.uniform(-2.0, 2.0) for n in ("rz", "ry", "rx")})
+        except jd.SolverError as error:
+            assert "coordinates are singular" in str(error) and "'rz.angle' and 'rx.angle'" in str(error)
+            refused += 1
+        else:
+            assert np.abs(system.accelerations(found.state)).max() < 1e-9
+            assert abs(abs(found["ry.angle"]) - np.pi / 2) > 1e-3
+    assert 0 < refused < 10
+
+
+def test_an_equilibrium_with_singular_angles_is_told_with_a_note() -> None:
+    """A bob that hangs straight down along its axis x is at rest with its second angle at 90°."""
+    found = _on_three_angles((0.3, 0.0, 0.0)).compile().equilibrium({"ry": 1.4})
+    assert found["ry.angle"] == pytest.approx(np.pi / 2, abs=1e-9)
+    assert any("coordinates are singular" in n for n in found.notes)
+
+
+def test_a_part_without_mass_does_not_make_coordinates_singular() -> None:
+    """It has no mass anywhere, not at the found position alone: nothing is to be told."""
+    m = jd.Model("massless link on a spring")
+    link = m.body("link")
+    hinge = m.revolute("hinge", m.ground, link, axis="y")
+    m.joint_spring(hinge, 10.0, rest=0.3)
+    found = m.compile().equilibrium({"hinge": 0.1})
+    assert found["hinge.angle"] == pytest.approx(0.3) and not found.notes

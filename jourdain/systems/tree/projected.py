@@ -46,12 +46,34 @@ _PLANS: WeakKeyDictionary[Any, dict[tuple[int, ...], Plan]] = WeakKeyDictionary(
 
 #: Amplitudes of flexible bodies from which on derivatives are formed column by column from one in any direction, and accelerations from a mass matrix that
 #: a kernel factors: written out, the first grow with the square of the amplitudes, the second with their cube, and the compiler's time with them.
+#: The same of the bodies of a long chain where the formulation makes a mass matrix.
 DIRECTIONS, FACTORS = 10, 36
 
 
 def _amplitudes(model: Model) -> int:
     """Modes of all flexible bodies; those of a beam of exact kinematics, which are in every term, count three times."""
     return sum(len(b.modes) * (1 if b.curved is None else 3) for b in flexible_bodies(model))
+
+
+def _filled(system: Dynamics) -> int:
+    """The length of a chain whose factored mass matrix takes as many operations as this tree's; 0 where most entries are zero or there is none.
+
+    An entry belongs to two joints on one path to the ground, and each joint's elimination takes the square of those before it.
+    """
+    n = system.nv
+    if n < FACTORS:
+        return 0
+    from .semi_recursive import SemiRecursiveSystem
+
+    if not isinstance(system, SemiRecursiveSystem):
+        return 0
+    before: list[int] = []
+    work = 0
+    for link in system.equations_of_motion.tree.links:
+        first = before[link.parent] if link.parent >= 0 else 0
+        before.append(first + len(link.freedoms))
+        work += sum((first + k) ** 2 for k in range(1, len(link.freedoms) + 1))
+    return round(float(3 * work) ** (1 / 3)) if n**3 <= 12 * work else 0
 
 
 class NativeSystem:
@@ -86,7 +108,7 @@ class NativeSystem:
         self._redundant = redundant or (redundant_rows(system, start) if constrained and start is not None else [])
         amplitudes = _amplitudes(system.model)
         self._by_directions = amplitudes >= DIRECTIONS
-        self._by_factors = not constrained and amplitudes >= FACTORS and system.form != "looped"
+        self._by_factors = not constrained and max(amplitudes, _filled(system)) >= FACTORS and system.form != "looped"
         if constrained or self._by_factors:
             self.rhs = self._constrained()
         elif system.form == "looped":

@@ -214,3 +214,56 @@ def test_time_and_operations():
         f = formulate(s, "semi-recursive", reduction=loops)
         assert 0.0 < f.time_per_evaluation(state) < 1e-2
         assert f.operations.flops > 500 and "semi-recursive: 8 coordinates, 5 constraints" in f.describe()
+
+
+def _damped_chain(n: int) -> jd.Model:
+    """Bars with dampers, a motor with a lagging torque at the first hinge, and a parameter for all masses."""
+    m = jd.Model(f"chain of {n}")
+    mass, torque = m.parameter("mass", 0.3), m.input("torque")
+    lag = m.state("lag", 0.1)
+    m.rate(lag, 5.0 * (torque - lag))
+    before = m.ground
+    for i in range(n):
+        bar = m.body(f"b{i}", mass=mass, inertia=(0.1, 0.1, 0.1), com=(0.1, 0, 0))
+        hinge = m.revolute(f"j{i}", before, bar, axis="y" if i % 9 else "x")
+        m.joint_spring(hinge, 0.2, damping=0.05)
+        if not i:
+            m.force(hinge, lambda x, v, t: lag)
+        before = bar.at(0.2, 0, 0)
+    return m
+
+
+def test_a_long_chain_is_factored_by_a_kernel():
+    """From 36 joints on the mass matrix is not factored by written-out code; runs are those of the recursive formulation."""
+    recursive, own = (_long(formulation) for formulation in ("recursive", "semi-recursive"))
+    for mass in (0.3, 0.5):
+        ends = []
+        for system in (recursive, own):
+            system.set_parameters(mass=mass)
+            sol = system.simulate({"j3": 0.4, "j9": -0.3}, 0.05, inputs={"torque": 0.7}, rtol=1e-9, atol=1e-11)
+            ends.append(sol.final_state().x)
+        np.testing.assert_allclose(ends[1], ends[0], rtol=0, atol=3e-7 * np.abs(ends[0]).max())
+
+
+@cache
+def _long(formulation: str):
+    return _damped_chain(37).compile(formulation=formulation)
+
+
+def test_what_is_factored_by_a_kernel():
+    """Long paths, not many joints: where most entries of the mass matrix are zero, code without them is the shorter one."""
+    from jourdain.systems.tree.projected import NativeSystem
+
+    def by_factors(lengths: list[int]) -> bool:
+        m = jd.Model("branches")
+        for k, length in enumerate(lengths):
+            before = m.ground
+            for i in range(length):
+                body = m.body(f"b{k}_{i}", mass=1.0, inertia=(0.1, 0.1, 0.1))
+                m.revolute(f"j{k}_{i}", before, body, axis="y")
+                before = body.at(0.2, 0, 0)
+        return NativeSystem(m.compile(formulation="semi-recursive"))._by_factors
+
+    assert not by_factors([12])
+    assert not by_factors([4] * 12)
+    assert by_factors([36])
