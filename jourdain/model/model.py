@@ -378,6 +378,7 @@ class Model(
             raise ModelError(
                 f"compile '{self.name}': check = {check!r} is neither True nor False; name a formulation as formulation={check!r}"
             )
+        self.settle_order()
         with no_collection():
             if check:
                 self.check()

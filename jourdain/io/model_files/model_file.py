@@ -72,6 +72,7 @@ def dumps_model(model: Model, folder: str | os.PathLike[str] | None = None) -> s
     sub-models if ``folder`` holds them.  The text is read back and compared, so that it is certain to give the same equations.
     """
     root = None if folder is None else Path(folder)
+    model.settle_order()
 
     def read(text: str, place: Path | None, variant: str | None) -> Model:
         return loads_model(text, variant, folder=place)

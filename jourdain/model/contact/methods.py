@@ -12,6 +12,9 @@ from ..values import number
 
 if TYPE_CHECKING:
     from ...structures.parts.sections import Material
+    from ..load_sorts import Load
+    from ..loads import Input
+    from ..memories import Memory
     from ..model import Model
     from .contacts import BodyShape, Contact
     from .laws import Rigid
@@ -25,6 +28,9 @@ class ContactMethods:
     materials: dict[str, Material]
     bodies: dict[str, Body]
     ground: Body
+    loads: dict[str, Load]
+    inputs: dict[str, Input]
+    memories: dict[str, Memory]
 
     if TYPE_CHECKING:
 
@@ -74,6 +80,14 @@ class ContactMethods:
     def point_memories(self) -> set[str]:
         """Names of the memories of contacts."""
         return {n for c in self.contacts.values() for n in c.memory_names}
+
+    def settle_order(self) -> None:
+        """Puts what contacts brought behind all that was declared after them, as a reader of files makes it."""
+        brought = self.found_inputs | self.point_memories | {n for n, load in self.loads.items() if load.kind == "touch"}
+        named: tuple[dict[str, Any], ...] = (self.inputs, self.memories, self.loads)
+        for items in named:
+            for name in [n for n in items if n in brought] if brought else ():
+                items[name] = items.pop(name)
 
 
 def refuse_contacts(model: Model, what: str, remedy: str = "use simulate with method='moreau'", rigid_only: bool = False) -> None:

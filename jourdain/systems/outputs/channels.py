@@ -58,6 +58,15 @@ def channels_of(
     return {name: channel.within(then) for name, channel in (made | dict(more)).items()}
 
 
+def of_contact_forces(system: System) -> set[str]:
+    """Channels that follow from forces of rigid contacts, which a run knows at its rows alone; between these they are interpolated."""
+    if not touches_rigidly(system.model):
+        return set()
+    outputs = system.model.outputs if "a" in system.function("outputs").inputs else ()
+    nothing = np.zeros((0, system.nq + system.nv + system.nz))
+    return {*outputs, *reaction_channels(system, nothing[:, 0], nothing, lambda: (system, nothing))}
+
+
 def _books_of_steps(more: Mapping[str, Channel]) -> Callable[[], tuple[np.ndarray, np.ndarray]] | None:
     """What a scheme dissipated and was supplied with, where its own books close in every step."""
     dissipated, supplied, residual, total = (more.get(f"step.energy.{n}") for n in ("dissipated", "supplied", "residual", "total"))

@@ -3,7 +3,7 @@
     T(t) + V(t) = T(0) + V(0) + supplied − dissipated + error
 
 Powers are integrated after the run by Gauss–Legendre quadrature with four points in each step on the method's dense output
-(cubic Hermite polynomials where none was kept), so the books are as accurate as the states between the steps: the quadrature
+(cubic Hermite polynomials where none was kept, straight lines with rigid contacts), so the books are as accurate as the states between the steps: the quadrature
 itself is of order eight.  What is lost in jumps at events counts as dissipated.
 """
 
@@ -18,6 +18,7 @@ import numpy as np
 from ...model.contact.methods import touches
 from ...results.channel import Channel
 from ...symbolic.expr import KINDS
+from ..pushed import touches_rigidly
 from .reactions import constrained_accelerations, state_rates
 
 if TYPE_CHECKING:
@@ -58,14 +59,16 @@ def powers(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray, driven
     return dissipated, supplied, contacts
 
 
-def _hermite(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> States:
-    """States between samples by cubics with the rates of both ends."""
-    rates = state_rates(system, t, x, u)
+def _between_rows(system: Compiled, t: np.ndarray, x: np.ndarray, u: np.ndarray) -> States:
+    """States between samples by cubics with the rates of both ends; by straight lines where rigid contacts make velocities jump."""
+    rates = None if touches_rigidly(system.model) else state_rates(system, t, x, u)
 
     def at(times: np.ndarray) -> np.ndarray:
         k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
         h = (t[k + 1] - t[k])[:, None]
         s = (times - t[k])[:, None] / h
+        if rates is None:
+            return (1 - s) * x[k] + s * x[k + 1]
         return _cubic(s, h, x[k], x[k + 1], rates[k], rates[k + 1])
 
     return at
@@ -83,7 +86,7 @@ def work(
     steps = np.flatnonzero(np.diff(t) > 0)
     if len(steps) == 0:
         return books
-    find = _hermite(system, t, x, u) if states is None else states
+    find = _between_rows(system, t, x, u) if states is None else states
     h = t[steps + 1] - t[steps]
     nodes, weights = gauss()
     times = (t[steps][:, None] + h[:, None] * nodes).ravel()

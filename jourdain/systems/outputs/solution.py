@@ -182,10 +182,16 @@ class DenseSample(Mapping[str, np.ndarray]):
         inputs = self._table.inputs if max(places, default=0) >= self._table.rows.shape[1] else np.zeros((len(self._order), 0))
         return np.asarray(np.hstack([self._table.rows, inputs])[self._order][:, places])
 
-    def __contains__(self, name: object) -> bool:
+    @cached_property
+    def _of_the_run(self) -> set[str]:
+        """Channels that the states of an instant do not tell."""
+        from .channels import of_contact_forces
         from .energy_balance import BOOKS
 
-        return self._solution.knows(str(name)) and name not in BOOKS
+        return {*BOOKS} | of_contact_forces(self._table.system)
+
+    def __contains__(self, name: object) -> bool:
+        return self._solution.knows(str(name)) and name not in self._of_the_run
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._states)
