@@ -203,12 +203,23 @@ class Planar(Pair):
 
 
 class Universal(Pair):
-    """Cross joint: Δp = 0, and the axis m₁ fixed to a keeps its angle (a right one unless the frame is oblique) to the axis m₂ fixed to b."""
+    """Cross joint: Δp = 0, and the axis m₁ fixed to a keeps its angle to the axis m₂ fixed to b, whose ``cosine`` is 0 for a right one."""
+
+    def __init__(self, a: Carrier | None = None, b: Carrier | None = None) -> None:
+        super().__init__(a, b)
+        self.constants |= {"cosine": 1}
 
     def constraints(self, s: Symbols) -> Rows:
         """Four rows."""
-        v, frame = self.vectors(s, s), numbers(s, "frame_a")
-        return [*coincidence(v.gap), ("cross", (sub(v.a[0].dot(v.b[1]), Vector(*frame[:3]).dot(Vector(*frame[3:6]))),))]
+        v = self.vectors(s, s)
+        return [*coincidence(v.gap), ("cross", (sub(v.a[0].dot(v.b[1]), s.cosine),))]
+
+    def place(
+        self, point: ArrayLike, axis: ArrayLike | None = None, a: ArrayLike | None = None, b: ArrayLike | None = None,
+        normal: ArrayLike | None = None,
+    ) -> dict[str, NDArray[np.float64]]:  # fmt: skip
+        """As for every joint; the axes of the cross are normal to each other."""
+        return {**super().place(point, axis, a, b, normal), "cosine": np.zeros(1)}
 
     def freedoms(self, s: Symbols) -> list[Freedom]:
         """Rotations about both axes of the cross."""

@@ -53,7 +53,14 @@ def samples(pair: type, ground: bool, seed: int = 3) -> tuple[dict[str, np.ndarr
     rng = np.random.default_rng(seed)
     Fa, Fb = rotations(rng, 2)
     pa, pb = rng.normal(size=(2, 3))
-    constants = {"point_a": pa, "point_b": pb, "frame_a": Fa.T.ravel(), "frame_b": Fb.T.ravel(), "pitch": np.array([PITCH])}
+    constants = {
+        "point_a": pa,
+        "point_b": pb,
+        "frame_a": Fa.T.ravel(),
+        "frame_b": Fb.T.ravel(),
+        "pitch": np.array([PITCH]),
+        "cosine": np.zeros(1),
+    }
     both = []
     for _ in range(2):
         columns = []

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ...model.bodies import Frame
 from ...model.constraints import Equation
-from ...model.load_sorts import LinkForce
 from ...symbolic.derivatives import gradient
 from ...symbolic.expr import ZERO, Expr, div, mul
 from ...symbolic.graph import free_symbols
@@ -22,6 +21,7 @@ from ..loads import segments
 from .loop_closure import measured_coordinate
 
 if TYPE_CHECKING:
+    from ...model.load_sorts import LinkForce
     from ...model.sensors import Sensor
     from ..equations import Equations
 
@@ -75,10 +75,11 @@ def _of_rotation(eq: Equations, sensor: Sensor, slopes: Sequence[Expr]) -> Vecto
 
 def _of_links(eq: Equations, item: Equation, slopes: dict[Expr, Expr]) -> Iterator[FrameWrench]:
     for load in eq.model.loads.values():
-        slope = slopes.get(load.rate if item.nonholonomic else load.length) if isinstance(load, LinkForce) else None
-        if slope is None or not isinstance(load, LinkForce):
+        reading = load.readings.get("rate" if item.nonholonomic else "length")
+        slope = slopes.get(reading) if reading is not None else None
+        if slope is None:
             continue
-        for (a, b), segment in zip(pairwise(load.points), segments(load, eq), strict=True):
+        for (a, b), segment in zip(pairwise(load.frames), segments(cast("LinkForce", load), eq), strict=True):
             push = _in_world(eq, segment.base, segment.d * div(slope, segment.size))
             yield FrameWrench(a, a, -push, NULL)
             yield FrameWrench(b, b, push, NULL)

@@ -156,7 +156,10 @@ class DirectorAssembly(ModelCoordinates):
         pair = PAIRS[closure.kind](self._carrier(closure.a.body), self._carrier(closure.b.body))
         constants = self._places(closure.a, closure.b)
         if pair.framed:
-            constants |= self._frames(closure.a, closure.b, self._axes(closure.kind, closure.data))
+            axes = self._axes(closure.kind, closure.data)
+            constants |= self._frames(closure.a, closure.b, axes)
+            if "cosine" in pair.constants:
+                constants["cosine"] = np.atleast_1d(axes[0] @ axes[1])
         self.system.add(pair, name, self._attached(closure.a, closure.b), constants)
 
     def _joint(self, joint: Joint) -> None:

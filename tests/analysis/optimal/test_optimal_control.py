@@ -150,10 +150,11 @@ def test_a_loop_stays_closed(scheme: str) -> None:
         inputs={"torque": None},
         minimise=cr.integral("torque^2"),
         intervals=15,
+        tolerance=1e-8,
         scheme=scheme,
     )
     assert best.converged
-    back = best.simulate(rtol=1e-10, atol=1e-12)
+    back = best.simulate(rtol=1e-12, atol=1e-14)
     for name in (*s.coordinate_names, *s.velocity_names):
         assert back[name][-1] == pytest.approx(best[name][-1], abs=1e-5)
     assert np.abs(s.assemble(best.end).q - best.end.q).max() < 1e-6

@@ -38,10 +38,12 @@ def test_what_is_asked_besides_changes_no_digit() -> None:
 
 
 def test_events_are_where_steps_of_moreau_tend_to() -> None:
-    s = sliding()
-    exact = s.simulate(START, t=0.5, method="dop853", rtol=1e-9, atol=1e-11)
-    stepped = s.simulate(START, t=0.5, method="moreau", step=2.5e-4)
-    assert stepped["fa.x"][-1] == pytest.approx(exact["fa.x"][-1], abs=2e-4)
+    """Without turning, friction has the direction of sliding on all four points, whatever each of them bears: its sum is determined."""
+    s, start = sliding(), {n: x for n, x in START.items() if "omega" not in n}
+    exact = s.simulate(start, t=0.5, method="dop853", rtol=1e-9, atol=1e-11)
+    for step in (1e-3, 2.5e-4):
+        stepped = s.simulate(start, t=0.5, method="moreau", step=step)
+        assert stepped["fa.x"][-1] == pytest.approx(exact["fa.x"][-1], abs=0.5 * step**2)
 
 
 def thrown(seed: int) -> tuple[jd.System, dict[str, float]]:
