@@ -163,7 +163,7 @@ def unfit(
     parameters = list(inspect.signature(function).parameters.values())[bound:]
     words = ", ".join(p.name if p.default is p.empty else f"{p.name}=" for p in parameters if p.kind is not p.VAR_KEYWORD)
     if of_the_call(error) or (isinstance(error, TypeError) and not _binds(function, args, given)):
-        elsewhere = getattr(args[0], "elsewhere", {}) if bound and args else {}
+        elsewhere = getattr(type(args[0]), "elsewhere", {}) if bound and args else {}
         told = next((f"; {n} belongs to {at}" for n in given if (at := elsewhere.get(f"{name}.{n}"))), "")
         return f"{name}() {_reason(str(error), [p.name for p in parameters], given, bound)}{told}; it is called {name}({words})"
     values = _arguments(function, args, given, bound)

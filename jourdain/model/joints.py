@@ -171,7 +171,8 @@ class Joint(Assigned):
 
     def __getattr__(self, name: str) -> Expr:
         """The symbol of a channel of this joint: ``hinge.angle`` stands for what results call "hinge.angle"."""
-        if name.startswith("_") or name in self.__dataclass_fields__:  # asked by copies that are not yet filled
+        # asked by copies that are not yet filled
+        if name.startswith("_") or name in self.__dataclass_fields__ or "motions" not in self.__dict__:
             raise AttributeError(name)
         known = self._motion_symbols()
         if name in known:

@@ -332,8 +332,7 @@ def test_reactions_of_joints_in_runs_with_rigid_contacts(way: dict[str, Any]) ->
     np.testing.assert_allclose(s.accelerations({"hinge": -0.2}), 2.0 * G * 0.5 * np.cos(0.2) / (0.2 + 0.5), rtol=1e-12)
     with pytest.raises(InputError, match="bodies meet in this state"):
         s.accelerations({"hinge": 0.0, "hinge_rate": 1.0} if "hinge_rate" in s.velocity_names else {"hinge": 0.0, "hinge.angle_rate": 1.0})
-    with pytest.raises(InputError, match="between the steps"):
-        run.at(0.0213)["hinge.reaction"]
+    np.testing.assert_allclose(run.at(0.0213)["hinge.reaction"], [0.0, 0.0, G], atol=1e-9)  # on the straight line between two steps
 
 
 def test_reactions_meet_those_of_surfaces_that_hardly_give_way() -> None:
