@@ -106,7 +106,7 @@ import sys, jourdain as jd, numpy as np
 from jourdain.library.mechanisms import pendulum
 def main(workers):
     s = pendulum().compile()
-    r = s.sweep({"hinge.angle": 1.0}, 20.0, parameters={"length": np.linspace(0.5, 2.0, 24)}, outputs=["hinge.angle"], rtol=1e-10,
+    r = s.sweep({"hinge.angle": 1.0}, 160.0, parameters={"length": np.linspace(0.5, 2.0, 24)}, outputs=["hinge.angle"], rtol=1e-10,
                 method="rk4", step=2e-4, store=sys.argv[1], workers=workers)
     np.save(sys.argv[2], r["hinge.angle"])
 if __name__ == "__main__":
