@@ -17,13 +17,13 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...model.contact.methods import touches
+from ...results.touches import Touch
 from ...solvers.complementarity.build import dense_problem
 from ...solvers.complementarity.solve import solution as solved
 from ...systems.pushed import pushed_system, touches_rigidly
 from ...systems.state import State
 from ...systems.touching import renewed_memories
 from ...systems.tree.contact.instant import CLOSED, RigidContacts, Touching
-from ...systems.tree.contact.table import Touch
 from ..equations.residual import Point, Residual, close_loops
 from .holding import LEFT, Cones, Held
 
