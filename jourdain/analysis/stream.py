@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def stream(
-    system: System, path: str | Path, x0: Any = None, t: float | Sequence[float] | None = None, method: str | None = None, *,
+    system: System, path: str | Path, x0: Any = None, t: float | str | Sequence[float | str] | None = None, method: str | None = None, *,
     pieces: int = 20, names: Sequence[str] | None = None, inputs: Mapping[str, Any] | None = None, **options: Any,
 ) -> Solution:  # fmt: skip
     """Simulates as :func:`.simulate` does, in ``pieces`` of equal length that go on from each other, and adds the rows of each to a .h5 or .parquet file.
