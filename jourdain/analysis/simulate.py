@@ -21,7 +21,7 @@ from ..systems.inputs import Controller, Inputs
 from ..systems.run import DEFAULTS, Restart, Settings, SimulationError, SimulationInterrupted
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
-from .runs.outcome import solved
+from .runs.outcome import Prepared, solved
 from .runs.plain import again, keep, key_of
 
 if TYPE_CHECKING:
@@ -63,9 +63,11 @@ def simulate(
 
         start = start_apart(system, start, options.pop("overlap", None))
     settings, rest = settings_of(system, span, method, options)
-    run = system.run(start, span, Inputs(system, inputs, start.memory), settings, rest)
-    run.asked = asked_of(system, method, options)
-    solution = solved(system, run, restart)
+    acting = Inputs(system, inputs, start.memory)
+    with Prepared(system, start, acting, settings, restart):
+        run = system.run(start, span, acting, settings, rest)
+        run.asked = asked_of(system, method, options)
+        solution = solved(system, run, restart)
     if key is not None:
         keep(key, run)
     return solution
