@@ -27,7 +27,7 @@ def stream(
 ) -> Solution:  # fmt: skip
     """Simulates as :func:`.simulate` does, in ``pieces`` of equal length that go on from each other, and adds the rows of each to a .h5 or .parquet file.
 
-    ``names`` are the channels that are kept (those that need no further computation, where they are not given).  What was done is in the file, also where a run
+    ``names`` are the channels that are kept (those that need no further computation in the first piece, where they are not given).  What was done is in the file, also where a run
     fails or is interrupted by Ctrl-C; the solution of the last piece is returned.
     """
     if not isinstance(pieces, int) or pieces < 1:
@@ -47,10 +47,10 @@ def stream(
             except (SimulationError, SimulationInterrupted) as error:
                 if error.solution is not None:
                     with _undisturbed():
-                        file.add(_kept(error.solution, names))
+                        file.add(error.solution)
                 raise
             with _undisturbed():
-                file.add(_kept(sol, names))
+                file.add(sol)
             options.pop("overlap", None)
     finally:
         with _undisturbed():
@@ -72,13 +72,6 @@ def _undisturbed() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
     if asked:
         raise KeyboardInterrupt
-
-
-def _kept(sol: Solution, names: Sequence[str] | None) -> Solution:
-    """The solution with what it holds already, where nothing else is asked for."""
-    if names is not None:
-        return sol
-    return sol.select(*(n for n in sol.names if sol.channel(n).computed))
 
 
 __all__ = ["stream"]

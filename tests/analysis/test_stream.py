@@ -54,6 +54,72 @@ def test_the_file_holds_the_rows_of_one_run(way: str, suffix: str, tmp_path: Pat
         np.testing.assert_allclose(found["contacts.dissipated"][-1], whole["contacts.dissipated"][-1], rtol=1e-9)
 
 
+STEPS: dict[str, tuple[str, Any, dict[str, Any]]] = {
+    "moreau": ("recursive", jd.contact.rigid(friction=0.3, restitution=0.4), {"method": "moreau", "step": 1e-3}),
+    "nonsmooth": ("recursive", jd.contact.rigid(friction=0.3, restitution=0.4), {"method": "nonsmooth-generalized-alpha", "step": 1e-3}),
+    "implicit": ("recursive", jd.contact.kelvin_voigt(1e4, 20.0, friction=0.3), {"method": "generalized-alpha", "step": 5e-4}),
+    "explicit": (
+        "recursive",
+        jd.contact.flores(0.5, stiffness=1e5, friction=jd.contact.bristle(0.3, 1e4, 10.0)),
+        {"method": "rk4", "step": 1e-4},
+    ),
+    "conserving": ("directors", jd.contact.kelvin_voigt(1e4, 20.0, friction=0.3), {"step": 1e-3}),
+}
+
+
+def block(law: Any, formulation: str) -> jd.System:
+    """A block thrown onto a floor, sliding and turning on four corners."""
+    m = jd.Model("block", gravity=(0.5, 0.2, -9.81))
+    m.ground.shapes.append(jd.plane())
+    body = m.body("b", shape=jd.box(0.1, 0.08, 0.06, density=1000.0))
+    m.free("f", m.ground, body)
+    m.contact("floor", body, m.ground, law=law)
+    return m.compile(formulation=formulation)
+
+
+THROWN = {"f.z": 0.08, "f.x_rate": 0.5, "f.orientation.omega_z": 2.0, "f.orientation.omega_x": 1.0}
+
+
+@pytest.mark.parametrize("way", STEPS)
+@pytest.mark.parametrize("suffix", ["h5", "parquet"])
+def test_every_channel_of_pieces_is_that_of_one_run(way: str, suffix: str, tmp_path: Path) -> None:
+    """Books of energy go on from piece to piece, laws that leave forces open find the same ones, and channels are those of the first piece."""
+    pytest.importorskip("h5py" if suffix == "h5" else "pyarrow")
+    formulation, law, run = STEPS[way]
+    s, file = block(law, formulation), tmp_path / f"run.{suffix}"
+    whole = s.simulate(THROWN, 0.16, **run)
+    for names in (None, list(whole.names)):
+        s.stream(file, THROWN, 0.16, pieces=4, names=names, **run)
+        found = jd.load_solution(file)
+        assert names is None or set(found.names) == set(names)
+        for name in set(found.names) - {"step.newton.iterations"}:
+            np.testing.assert_allclose(found[name], whole[name], rtol=1e-9, atol=1e-9, err_msg=name)
+    assert whole["energy.dissipated"][-1] > 0.1
+
+
+def test_events_and_books_of_all_pieces_are_kept(tmp_path: Path) -> None:
+    """A damped pendulum that is stopped by events; joined solutions count on, too."""
+    pytest.importorskip("h5py")
+    m = jd.Model("pendulum")
+    bob = m.body("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01))
+    hinge = m.revolute("hinge", m.ground, bob, axis="y", damping=0.2)
+    m.event("passes", hinge.position)
+    s = m.compile()
+    whole = s.simulate({"hinge.angle": 1.0}, 4.0, rtol=1e-10, atol=1e-12)
+    names = ["hinge.angle", "energy.dissipated", "energy.error"]
+    s.stream(tmp_path / "run.h5", {"hinge.angle": 1.0}, 4.0, pieces=4, names=names, rtol=1e-10, atol=1e-12)
+    found = jd.load_solution(tmp_path / "run.h5")
+    assert len(whole.events) > 3
+    np.testing.assert_allclose([e.t for e in found.events], [e.t for e in whole.events], atol=1e-8)
+    assert found["energy.dissipated"][-1] == pytest.approx(whole["energy.dissipated"][-1], rel=1e-8)
+    first = s.simulate({"hinge.angle": 1.0}, 2.0, rtol=1e-10, atol=1e-12)
+    both = first + s.simulate(first, (2.0, 4.0), rtol=1e-10, atol=1e-12)
+    assert both["energy.dissipated"][-1] == pytest.approx(whole["energy.dissipated"][-1], rel=1e-8)
+    assert (np.diff(both["energy.dissipated"]) >= 0.0).all()
+    halves = whole.between(0.0, 2.0) + whole.between(2.0, 4.0)
+    assert halves["energy.dissipated"][-1] == pytest.approx(whole["energy.dissipated"][-1], rel=1e-12)
+
+
 def test_named_channels_alone(tmp_path: Path) -> None:
     pytest.importorskip("h5py")
     balls("moreau").stream(tmp_path / "run.h5", START, 0.1, pieces=3, names=["f0.z", "touch.*.force"], **WAYS["moreau"])
