@@ -6,7 +6,7 @@ body around them and leave their mass behind. Edges of lines are springs with da
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 
@@ -138,7 +138,7 @@ def _pins(pin: Element, count: list[int] | None) -> Iterator[int]:
         return
     dim = max(sum(n > 1 for n in count), 1)
 
-    def at(place: tuple[int, ...] | list[int]) -> int:
+    def at(place: Sequence[int]) -> int:
         x, y, z = (*place, *(0,) * (3 - len(place)))
         return (x * count[1] + y) * count[2] + z
 
