@@ -13,7 +13,7 @@ from .rules import ORIENTATIONS
 #: Sections that are read, or that say nothing about the mechanics of the tree.
 READ = ("compiler", "option", "size", "visual", "statistic", "default", "custom", "asset", "worldbody", "keyframe")
 #: Children of bodies that are read, or that belong to the picture alone.
-IN_BODIES = ("body", "frame", "joint", "freejoint", "geom", "site", "inertial", "camera", "light")
+IN_BODIES = ("body", "frame", "flexcomp", "joint", "freejoint", "geom", "site", "inertial", "camera", "light")
 _COMMON = ("name", "class", "group", "user", "pos", *ORIENTATIONS)
 #: Attributes that are read, that belong to the picture, or that concern contacts and limits, of which there is a note of their own.
 ATTRIBUTES = {
