@@ -46,6 +46,8 @@ NEARLY = 1e-8
 SETTLED = 1e-6
 #: Rounds in which gaps are closed.
 CLOSING = 3
+#: Accelerations at contacts below this part of what forces of contacts make are rounding.
+ROUNDING = 1e-12
 #: Friction forces within this part of their bound slide.
 BOUND = 1e-9
 
@@ -269,8 +271,9 @@ class Standing:
         u = found.J @ a
         others = lambda ks: ", ".join(dict.fromkeys(f"'{b if a == body else a}'" for a, b in (self.rigid.bodies(found.key[k]) for k in ks)))  # type: ignore[union-attr]
         largest = float(np.abs(u).max())
-        slides = [k for k in pressed if np.hypot(u[k, 1], u[k, 2]) > 1e-6 * largest]
-        if turn > 0.5 * shift and (not slides or any(u[k, 0] > 1e-6 * largest for k in mine)):
+        moves = max(1e-6 * largest, ROUNDING * float(np.abs(cones.W @ force.ravel()).max()))
+        slides = [k for k in pressed if np.hypot(u[k, 1], u[k, 2]) > moves]
+        if turn > 0.5 * shift and (not slides or any(u[k, 0] > moves for k in mine)):
             more = f" and slides on {others(slides)}" if slides else ""
             return f"{name}: '{body}' tips over on {others(pressed)}{more}"
         if slides:
