@@ -54,6 +54,33 @@ def test_the_file_holds_the_rows_of_one_run(way: str, suffix: str, tmp_path: Pat
         np.testing.assert_allclose(found["contacts.dissipated"][-1], whole["contacts.dissipated"][-1], rtol=1e-9)
 
 
+@pytest.mark.parametrize("kept", [None, ["f.z", "energy.*", "*dissipated"]])
+@pytest.mark.parametrize("way", [*WAYS, "damped", "directors"])
+def test_books_of_energy_go_on_from_piece_to_piece(way: str, kept: list[str] | None, tmp_path: Path) -> None:
+    """Dissipated by dampers, friction and impacts from the start on; the error is that of the whole run."""
+    pytest.importorskip("h5py")
+    m = jd.Model("ball")
+    m.free("f", m.ground, m.body("ball", shape=jd.sphere(0.05, density=1000.0)))
+    rigid, soft = jd.contact.rigid(friction=0.3, restitution=0.5), jd.contact.hunt_crossley(stiffness=1e5, damping=0.3, friction=0.3)
+    if way == "damped":
+        m.spring("s", m.ground, m.bodies["ball"], stiffness=50.0, damping=1.0, length=0.3)
+    else:
+        m.contact("touch", m.bodies["ball"], m.ground, law=rigid if way in ("moreau", "events") else soft)
+    options = {"step": 2e-3} if way == "directors" else WAYS.get(way, {})
+    s, start = m.compile(formulation="directors" if way == "directors" else "recursive"), {"f.z": 0.3, "f.x_rate": 1.0}
+    s.stream(tmp_path / "run.h5", start, 0.6, pieces=4, names=kept, **options)
+    found, whole = jd.load_solution(tmp_path / "run.h5"), s.simulate(start, 0.6, **options)
+    assert {n for n in whole.names if n.startswith("energy.")} <= set(found.names)
+    for name in ("energy.dissipated", "energy.total"):
+        np.testing.assert_allclose(found[name][-1], whole[name][-1], rtol=1e-6)
+    assert found["energy.dissipated"][0] == 0.0 and np.diff(found["energy.dissipated"]).min() > -1e-9
+    books = found["energy.total"] - found["energy.total"][0] - found["energy.supplied"] + found["energy.dissipated"]
+    if kept is None or "contacts.stored" not in whole:
+        stored = found.get("contacts.stored", 0.0)
+        np.testing.assert_allclose(found["energy.error"], books + stored, atol=1e-12)
+    np.testing.assert_allclose(found["energy.error"][-1], whole["energy.error"][-1], atol=1e-5)
+
+
 def test_named_channels_alone(tmp_path: Path) -> None:
     pytest.importorskip("h5py")
     balls("moreau").stream(tmp_path / "run.h5", START, 0.1, pieces=3, names=["f0.z", "touch.*.force"], **WAYS["moreau"])
