@@ -46,7 +46,7 @@ def read_mjcf(
     With ``shapes=False`` nothing is drawn, and meshes are read only where masses follow from them. Files are looked for within the
     model's folder, or within ``root``, a folder around it, where names lead out of it by "..". A geom that cannot be read and whose mass is
     needed is refused; ``missing="note"`` leaves it out, with its mass. With ``contacts=True`` geoms touch each other by MuJoCo's rules (contype, conaffinity, exclusions)
-    as rigid bodies with the larger of their coefficients of friction; the model then takes ``method="moreau"``.
+    as rigid bodies, with the coefficients of higher priority, else the larger ones, as condim asks for them; the model then takes ``method="moreau"``.
 
     >>> text = '''<mujoco><worldbody><body name="bob"><joint name="hinge" axis="0 1 0"/>
     ...   <geom size="0.1" pos="0 0 -1"/></body></worldbody></mujoco>'''
@@ -71,7 +71,7 @@ def read_mjcf(
     importer.unread.contacts = contacts
     left_out = importer.run() + add_armatures(model, tree, defaults, missing)
     if contacts:
-        left_out += declare_contacts(model, importer.unread.geoms, tree)
+        left_out += declare_contacts(model, importer.unread.geoms, tree, defaults)
     model.imported["keyframes"] = frames = keyframes(tree, model)
     if keyframe is not None:
         left_out += start_at(model, frames, keyframe)
