@@ -14,6 +14,7 @@ from ...native.record import Floats, Record
 from .first_order import first_order
 from .gauss_seidel import sweeps
 from .holding import hold
+from .interior import interior, interior_fits
 from .laws import project, residual
 from .newton import newton, newton_width, through_relaxed
 from .operator import complete, copy, rows_of
@@ -73,11 +74,14 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
         if least > tolerance + rounding and math.isfinite(found):
             copy(swept, m, p)
             steps, disturbed = 0, True
-            if width == -2 and not pivots:
+            inner = series == SWEEPS and not pivots and interior_fits(problem)
+            if width == -2 and not (pivots or inner):
                 width = newton_width(problem)
             if pivots:
                 steps, found, worst = pivoting(problem, p, tolerance, 20 * m)
                 pivots = False
+            elif inner:
+                steps, found, worst = interior(problem, p, tolerance)
             elif width >= 0 and series == RELAX:
                 steps, found, worst = through_relaxed(problem, p, tolerance, PROBLEMS)
             elif 0 <= width <= WIDE or (width >= 0 and series >= LATE):
@@ -90,7 +94,7 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
             if found < least:
                 least, inside = found, False
                 copy(p, m, best)
-                if width < 0:
+                if width == -1:
                     copy(p, m, swept)
             if disturbed:
                 rounding = residual(problem, best)[2]
