@@ -5,8 +5,7 @@ r ∘ z = τ e to τ → 0 by steps of Newton's method, scaled by the point w wi
 the products that a step leaves.  De Saxcé's term μ‖u_T‖ is linearised with the rest, which is quick; from where that fails it is kept at the velocities
 of the last point (Acary, Armand, Nguyen & Shpakovych 2023), which makes every step that of a convex problem.
 
-Eliminated for the velocities of bodies y, of which a contact sees D J y, dr = c − S G D J y, the equations are (1 + Rᵀ D S G D J) y = Rᵀ D c with R = J M⁻¹: six for each body,
-however many contacts share it, which redundant contacts do not make singular.
+A step's equations are those of :mod:`.over_bodies` with K = D S G D, D = diag(1, μ, μ) and G what the term adds.
 """
 
 from __future__ import annotations
@@ -15,16 +14,11 @@ import math
 from typing import Any
 
 from ...native.kernel import hot, jit
-from ..linear.band import band_factor, band_solve
 from .laws import residual, round_impulse
-from .matrix import incidents, list_incidents
 from .operator import local_of, rows_of
-from .problem import BODIES, CONTACT, Cone
+from .over_bodies import factor_bodies, solve_bodies, velocity_change
+from .problem import Cone
 
-#: Velocities of a body.
-BODY = 6
-#: Half width of the widest band that is taken.
-WIDEST = 48
 #: τ begins so that velocities are this part of the largest; the way to the boundary of the cones that is gone.
 BEGIN, NEARLY = 0.1, 0.95
 #: Most steps that linearise the term of De Saxcé, and most of those that keep it.
@@ -36,7 +30,7 @@ TINY = 1e-300
 
 @hot
 def _cone(problem: Any, i: int) -> Any:
-    return Cone.at(problem.inner.cones[i])
+    return Cone.at(problem.over.cones[i])
 
 
 @hot
@@ -44,63 +38,6 @@ def _determinant(a: float, b: float, c: float) -> float:
     """a² − b² − c² without cancellation of squares."""
     t = math.sqrt(b * b + c * c)
     return (a - t) * (a + t)
-
-
-# -- the bodies -------------------------------------------------------------------------------------------------------------
-
-
-@jit
-def _walk_bodies(problem: Any, start: int, unseen: int, begin: int, numbers: bool) -> int:
-    """Bodies level by level from one; where they end in the order.  They get their numbers, or the mark that the second walk sees."""
-    first, member = incidents(problem)
-    place, order, pair = problem.inner.place, problem.inner.order, problem.bodies.pair
-    order[begin], place[start] = start, begin if numbers else -2
-    k, end = begin, begin + 1
-    while k < end:
-        body = order[k]
-        for e in range(first[body], first[body + 1]):
-            other = pair[member[e] + 1 - 2 * (member[e] % 2)]
-            if other >= 0 and place[other] == unseen:
-                order[end], place[other] = other, end if numbers else -2
-                end += 1
-        k += 1
-    return end
-
-
-@jit
-def _number_bodies(problem: Any) -> int:
-    """Numbers for the bodies that touch, neighbours near each other (Cuthill & McKee 1969); how many."""
-    first, place = incidents(problem)[0], problem.inner.place
-    list_incidents(problem)
-    for body in range(problem.bodies.count):
-        place[body] = -1
-    begin = 0
-    for body in range(problem.bodies.count):
-        if place[body] == -1 and first[body + 1] > first[body]:
-            end = _walk_bodies(problem, body, -1, begin, False)
-            begin = _walk_bodies(problem, problem.inner.order[end - 1], -2, begin, True)
-    return begin
-
-
-@jit
-def interior_fits(problem: Any) -> bool:
-    """Whether there are only contacts of free bodies with the exact cone, without compliance, whose bodies stand in a narrow band; puts them in its order."""
-    if problem.form != BODIES or problem.relaxed or problem.inner.place.size == 0:
-        return False
-    for i in range(problem.blocks):
-        if problem.law[i] != CONTACT:
-            return False
-    for r in range(rows_of(problem)):
-        if problem.compliance[r] != 0.0:
-            return False
-    inner, widest = problem.inner, 0
-    inner.size = BODY * _number_bodies(problem)
-    for i in range(problem.blocks):
-        a, b = problem.bodies.pair[2 * i], problem.bodies.pair[2 * i + 1]
-        if a >= 0 and b >= 0:
-            widest = max(widest, abs(inner.place[a] - inner.place[b]))
-    inner.band = BODY * widest + BODY - 1
-    return inner.band <= WIDEST and (3 * inner.band + 1) * inner.size <= problem.matrix.size  # type: ignore[no-any-return]
 
 
 # -- cones ------------------------------------------------------------------------------------------------------------------
@@ -141,6 +78,9 @@ def _scale(problem: Any, i: int, linearised: bool) -> float:
     c.k00, c.k01, c.k02 = s00, s01 + s00 * c.g1, s02 + s00 * c.g2
     c.k10, c.k11, c.k12 = s01, s11 + s01 * c.g1, s12 + s01 * c.g2
     c.k20, c.k21, c.k22 = s02, s12 + s02 * c.g1, s22 + s02 * c.g2
+    K, d1, d2 = problem.over.K[i], c.d1, c.d2
+    K[0], K[1], K[2], K[3], K[6] = c.k00, c.k01 * d1, c.k02 * d2, d1 * c.k10, d2 * c.k20
+    K[4], K[5], K[7], K[8] = d1 * c.k11 * d1, d1 * c.k12 * d2, d2 * c.k21 * d1, d2 * c.k22 * d2
     return product
 
 
@@ -184,75 +124,22 @@ def _aim(c: Any, tau: float) -> None:
     c.dr0, c.dr1, c.dr2 = _half(c, 1.0, c.root, y0, (x1 - y0 * l1) / l0, (x2 - y0 * l2) / l0)
 
 
-# -- equations --------------------------------------------------------------------------------------------------------------
-
-
-@hot
-def _add_block(a: Any, row: int, band: int, column: int, R: Any, at: int, s: Any) -> None:
-    """Adds three rows of R, transposed, times three of s, 6 × 6 in all."""
-    for k in range(BODY):
-        x, y, z = R[at + k], R[at + 12 + k], R[at + 24 + k]
-        to = a[3 * band * (row + k) + column + band :]
-        for j in range(BODY):
-            to[j] += (x * s[j] + y * s[6 + j]) + z * s[12 + j]
+# -- steps ------------------------------------------------------------------------------------------------------------------
 
 
 @jit
-def _fill(problem: Any) -> None:
-    """1 + Rᵀ K J in a band."""
-    inner, b, a = problem.inner, problem.bodies, problem.matrix
-    band, s = inner.band, inner.rows
-    for k in range((3 * band + 1) * inner.size):
-        a[k] = 0.0
-    for k in range(inner.size):
-        a[3 * band * k + k + band] = 1.0
-    for i in range(problem.blocks):
-        c, r = _cone(problem, i), problem.row[i]
-        for side in (0, 1):
-            body = b.pair[2 * i + side]
-            if body < 0:
-                continue
-            at = 12 * r + 6 * side
-            for j in range(BODY):
-                x, y, z = b.J[at + j], c.d1 * b.J[at + 12 + j], c.d2 * b.J[at + 24 + j]
-                s[j] = c.k00 * x + c.k01 * y + c.k02 * z
-                s[6 + j] = c.d1 * (c.k10 * x + c.k11 * y + c.k12 * z)
-                s[12 + j] = c.d2 * (c.k20 * x + c.k21 * y + c.k22 * z)
-            for other in (0, 1):
-                to = b.pair[2 * i + other]
-                if to >= 0:
-                    _add_block(a, BODY * inner.place[to], band, BODY * inner.place[body], b.response, 12 * r + 6 * other, s)
-
-
-@jit
-def _solve(problem: Any) -> None:
+def _solve(problem: Any, x: Any) -> None:
     """Directions of all contacts from right sides in the places of dr."""
-    inner, b = problem.inner, problem.bodies
-    y = inner.right
-    for k in range(inner.size):
-        y[k] = 0.0
     for i in range(problem.blocks):
         c, r = _cone(problem, i), problem.row[i]
         c.dr0 += c.k00 * c.m0 + c.k01 * c.m1 + c.k02 * c.m2
         c.dr1 += c.k10 * c.m0 + c.k11 * c.m1 + c.k12 * c.m2
         c.dr2 += c.k20 * c.m0 + c.k21 * c.m1 + c.k22 * c.m2
-        p0, p1, p2 = c.dr0, c.d1 * c.dr1, c.d2 * c.dr2
-        for side in (0, 1):
-            body, at = b.pair[2 * i + side], 12 * r + 6 * side
-            if body >= 0:
-                to = y[BODY * inner.place[body] :]
-                for k in range(BODY):
-                    to[k] += (b.response[at + k] * p0 + b.response[at + 12 + k] * p1) + b.response[at + 24 + k] * p2
-    band_solve(problem.matrix, inner.size, inner.band, inner.pivots, y)
+        x[r], x[r + 1], x[r + 2] = c.dr0, c.d1 * c.dr1, c.d2 * c.dr2
+    solve_bodies(problem, x)
     for i in range(problem.blocks):
-        c, r = _cone(problem, i), problem.row[i]
-        u0, u1, u2 = 0.0, 0.0, 0.0
-        for side in (0, 1):
-            body, at = b.pair[2 * i + side], 12 * r + 6 * side
-            if body >= 0:
-                own = y[BODY * inner.place[body] :]
-                for k in range(BODY):
-                    u0, u1, u2 = u0 + b.J[at + k] * own[k], u1 + b.J[at + 12 + k] * own[k], u2 + b.J[at + 24 + k] * own[k]
+        c = _cone(problem, i)
+        u0, u1, u2 = velocity_change(problem, i)
         u1, u2 = c.d1 * u1, c.d2 * u2
         c.dr0 -= c.k00 * u0 + c.k01 * u1 + c.k02 * u2
         c.dr1 -= c.k10 * u0 + c.k11 * u1 + c.k12 * u2
@@ -264,16 +151,15 @@ def _solve(problem: Any) -> None:
 @jit
 def _step(problem: Any, p: Any, linearised: bool) -> bool:
     """One step of all contacts, and p of where it ends; False where there is none."""
-    n, total, inner = problem.blocks, 0.0, problem.inner
+    n, total, x = problem.blocks, 0.0, problem.work[3 * rows_of(problem) :]
     for i in range(n):
         total += _scale(problem, i, linearised)
-    _fill(problem)
-    if band_factor(problem.matrix, inner.size, inner.band, inner.pivots) != 0:
+    if not factor_bodies(problem):
         return False
     for i in range(n):
         c = _cone(problem, i)
         c.dr0, c.dr1, c.dr2 = -c.r0, -c.r1, -c.r2
-    _solve(problem)
+    _solve(problem, x)
     length, left = 1.0, 0.0
     for i in range(n):
         length = _ways(_cone(problem, i), length)
@@ -285,7 +171,7 @@ def _step(problem: Any, p: Any, linearised: bool) -> bool:
     tau = min(1.0, max(CENTRED, part * part * part)) * total / n
     for i in range(n):
         _aim(_cone(problem, i), tau)
-    _solve(problem)
+    _solve(problem, x)
     length = 1.0 / NEARLY
     for i in range(n):
         length = _ways(_cone(problem, i), length)
@@ -329,9 +215,9 @@ def _follow(problem: Any, p: Any, tolerance: float, limit: int, linearised: bool
 
 @jit
 def interior(problem: Any, p: Any, tolerance: float) -> Any:
-    """From p on until the residual is below the tolerance; steps, residual and the block that has it.  After :func:`interior_fits`."""
+    """From p on until the residual is below the tolerance; steps, residual and the block that has it.  After :func:`.over_bodies.order_bodies`."""
     m = rows_of(problem)
-    given = problem.work[2 * m : 3 * m]
+    given = problem.work[8 * m : 9 * m]
     for r in range(m):
         given[r] = p[r]
     done, found, worst = _follow(problem, p, tolerance, LINEARISED, True)

@@ -116,16 +116,18 @@ class Cone(Record):
     k22: float
 
 
-class Interior(Record):
-    """Room for :mod:`.interior`: numbers of bodies in their order (−1: touches nothing), and equations for the velocities of those that touch."""
+class OverBodies(Record):
+    """Room for :mod:`.over_bodies`: numbers of bodies in their order (negative: touches nothing), equations for the velocities of those that touch, and what
+    :mod:`.interior` knows."""
 
     size: int
     band: int
     place: Integers
     order: Integers
     pivots: Integers
-    right: Floats
+    y: Floats
     rows: Floats  # three of K J over a body
+    K: Matrix  # nine numbers for each block
     cones: Matrix  # a Cone for each block
 
 
@@ -185,7 +187,7 @@ class Problem(Record):
     whole: Integers  # 2 for each row, 4 for each block, 1 for each body, and 1
     matrix: Floats  # for Newton's method: the square of the rows that it takes together, or a band of them
     linear: LinearProblem  # room for pivots, where there is no friction
-    inner: Interior
+    over: OverBodies
 
 
 #: Numbers of work space for each row and for a block.
@@ -201,19 +203,21 @@ def room(blocks: int, rows: int, form: int, bodies: int = 0, together: int = TOG
     are the caller's, as ``problem.sparse``.
     """
     moving, dense, size = (bodies if form == BODIES else 0), (rows if form == DENSE else 0), (rows if form == BODIES else 0)
+    touching = blocks if moving and rows == 3 * blocks else 0
     v, before, along = np.zeros((3, 6 * moving))
     free = BodyForm(
         count=moving, pair=np.full(2 * blocks, -1), J=np.zeros(12 * size), inverse_mass=np.zeros(36 * moving), response=np.zeros(12 * size),
         v=v, before=before, along=along,
     )  # fmt: skip
-    inner = Interior(
-        place=np.zeros(moving, np.int64), order=np.zeros(moving, np.int64), pivots=np.zeros(6 * moving, np.int64), right=np.zeros(6 * moving), rows=np.zeros(18),
-        cones=np.zeros((blocks if moving else 0, Cone.struct.words)),
+    place, order = np.zeros((2, moving), np.int64)
+    over = OverBodies(
+        place=place, order=order, pivots=np.zeros(6 * moving, np.int64), y=np.zeros(6 * moving), rows=np.zeros(18), K=np.zeros((touching, 9)),
+        cones=np.zeros((touching, Cone.struct.words)),
     )  # fmt: skip
     w, compliance, u = np.zeros((3, rows))
     return Problem(
         form=form, law=np.zeros(blocks, np.int64), row=np.zeros(blocks + 1, np.int64), coefficient=np.zeros((blocks, 2)), w=w,
         compliance=compliance, stuck=np.zeros(blocks, np.int64), dense=np.zeros((dense, dense)), bodies=free, local=np.zeros((blocks, Local.struct.words)), u=u,
         work=np.zeros(WORK * rows + BLOCK), whole=np.zeros(2 * rows + 4 * blocks + moving + 1, np.int64), matrix=np.zeros(min(rows, together) ** 2),
-        linear=linear_room(pivots), inner=inner,
+        linear=linear_room(pivots), over=over,
     )  # fmt: skip
