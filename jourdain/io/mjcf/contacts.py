@@ -49,7 +49,7 @@ def _pairs(model: Model, geoms: Mapping[str, _Geom], shapes: Mapping[int, BodySh
         if len(found) < 2 or not may_touch(model, found[:1], found[1:]):
             left_out.append(f"{a} and {b}")
             continue
-        given = [float(x) for x in (e.get("friction") or "").split()]
+        given = e.numbers("friction").tolist() if e.get("friction") else []
         if given[1:2] and given[1] != given[0]:
             uneven.append(f"{a} and {b}")
         mu = given[0] if given else max(geoms[n].friction for n in (a, b))

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 MAX_TABLE = 50_000_000
 MAX_POINTS = 4_000_000
 
-_QUANTITY = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*(\S.*)?\Z", re.DOTALL)
+_QUANTITY = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*(\S.*)?\Z", re.DOTALL)
 
 Include = Callable[["ModelReader", Mapping[str, Any], int], None]
 
