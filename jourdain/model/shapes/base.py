@@ -341,10 +341,15 @@ def _in_unit(kind: str, name: str, value: Scalar, unit: str) -> Scalar:
 
 def check_finite(kind: str, name: str, value: Scalar) -> None:
     """Raise unless something is a finite number or an expression."""
-    if isinstance(value, (str, bool)) or not (is_number(value) or isinstance(value, Expr) or _is_real(value)):
+    if isinstance(value, (str, bool)) or not (is_number(value) or _is_symbolic(value) or _is_real(value)):
         raise InputError(f"{kind}: {name} = {value!r} is not a number, a text with a unit or a symbolic expression")
     if is_number(value) and not math.isfinite(value):
         raise InputError(f"{kind}: {name} = {value} is not finite; give a finite number")
+
+
+def _is_symbolic(value: object) -> bool:
+    """Whether something is an expression, of the package or of SymPy."""
+    return isinstance(value, Expr) or hasattr(value, "free_symbols")
 
 
 def _is_real(value: object) -> bool:
