@@ -13,6 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from ..errors import InputError
+from ..reals import written
 
 #: Largest file read, in bytes.
 MAX_BYTES = 64 * 2**20
@@ -146,8 +147,8 @@ def listed(elements: Iterable[Element]) -> str:
 
 def plain_float(word: str) -> float:
     """A finite number written in the usual way (no underscores, no nan, no inf, nothing beyond 1e40)."""
-    number = float(word)
-    if not abs(number) <= LARGEST or "_" in word:
+    number = written(word)
+    if not abs(number) <= LARGEST:
         raise ValueError(word)
     return number
 

@@ -34,6 +34,8 @@ from .unknowns import Unknown, UnknownMethods
 from .values import colour_of, traced, value, vector
 
 if TYPE_CHECKING:
+    import os
+
     from ..structures.parts.sections import Material
     from ..systems.system import System
     from .contact.contacts import Contact, Rope
@@ -388,7 +390,7 @@ class Model(
                         joint.child.body.told_of_clamp(joint.child)
             return formulate(self, formulation or "recursive", **options)
 
-    def save(self, path: Any) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model as a file that :func:`jourdain.load_model` reads back to the same equations."""
         from ..io.model_files.model_file import save_model
 

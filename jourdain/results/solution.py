@@ -37,7 +37,7 @@ Dense = Callable[[NDArray[np.float64]], Mapping[str, Array]]
 #: What a solution whose parts are made later has not at first.
 _LATER = ("_given", "_events", "dense", "frame_provider", "restart", "raw", "touching")
 _AXES = {"x": 0, "y": 1, "z": 2}
-_COMPONENT = re.compile(r"(.+)\[(\d+(?:,\d+)*)\]")
+_COMPONENT = re.compile(r"(.+)\[([0-9]+(?:,[0-9]+)*)\]")
 
 
 class Solution(Shown):

@@ -15,6 +15,7 @@ from ..shown import Formulas, Shown
 from ..solvers import ALPHA_METHODS, AUTO, METHODS
 from ..symbolic.graph import evaluate
 from .found_inputs import find_inputs
+from .start import check_belongs
 
 if TYPE_CHECKING:
     from ..formalisms.equations import Equations
@@ -163,6 +164,8 @@ class Compiled(Shown, ABC):
 
     def inputs_at(self, state: State, values: Mapping[str, float] | None = None) -> np.ndarray:
         """Inputs in order that act at a state: memories as it holds them, some replaced by values, those that follow from the state found."""
+        if state.system is not self.reference:
+            check_belongs(self.reference, getattr(state.system, "reference", state.system), "state")  # type: ignore[arg-type]
         self.check_inputs(values or ())
         u = self.input_values({**state.memory, **(values or {})})
         find_inputs(self.reference, np.array([state.t]), state.x[None], u[None])
