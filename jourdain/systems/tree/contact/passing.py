@@ -183,4 +183,4 @@ def find_passed(c: Any, known: int) -> int:
     return known if found == known else _put_in_order(c, known, found)
 
 
-__all__ = ["TOO_FAST", "find_passed"]
+__all__ = ["GRAZING", "TOO_FAST", "find_passed"]

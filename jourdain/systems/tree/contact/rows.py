@@ -9,6 +9,7 @@ from ....native.call import address as at
 from ....native.call import call, doubles
 from ....native.kernel import hot, jit, kernel
 from ....native.record import Address, Floats, Integers, Matrix, Record, Table
+from ....solvers.collision.flush import is_flush
 from ....solvers.collision.records import Contact, World
 from ....solvers.collision.search import collide
 from ....solvers.linear.inwards import factor_inwards
@@ -18,7 +19,7 @@ from ....solvers.ode.rotation import nearest_rotation
 from ....solvers.penalty.touch import axes_of
 from ..link_sweeps import COLUMN, NUMBERS, Hook, Pointers, _start, _sweep
 from .loose_bodies import loose_factor
-from .passing import TOO_FAST, find_passed
+from .passing import GRAZING, TOO_FAST, find_passed
 from .shares import force_row, part_of_body
 
 #: What is returned where a part of the velocities feels no inertia.
@@ -370,6 +371,20 @@ def _points(c: Any, contact: Any, first: Any, second: Any) -> None:
 
 
 @jit
+def _slides_on(c: Any, contact: Any) -> bool:
+    """Whether what closes, by the way that its bodies have come, is an edge beyond which a face goes on at the same height."""
+    way, tolerance = 0.0, GRAZING * c.slack
+    for side in (0, 1):
+        body, sign = (contact.body_a, -1.0) if side == 0 else (contact.body_b, 1.0)
+        if body >= 0:
+            new, old = c.body_poses[body], c.body_before[body]
+            along = (new[9] - old[9]) * contact.nx + (new[10] - old[10]) * contact.ny + (new[11] - old[11]) * contact.nz
+            way += sign * along
+    closes = c.moved == 0.0 or (way > GRAZING * tolerance and contact.gap < 4.0 * way)
+    return closes and not c.moved > c.thin and is_flush(c.scene, contact, tolerance)  # type: ignore[no-any-return]
+
+
+@jit
 def _write(c: Any, contact: Any, law: int) -> None:
     """One contact more: its place, laws and rows of J."""
     s, k = c.contacts, _begin(c, law, TOUCH, contact.gap)
@@ -507,7 +522,7 @@ def contact_rows(address: int) -> int:
     for i in range(found):
         contact = c.found[c.order[i]]
         law = c.law_of[c.group[c.source[contact.shape_a]] * c.groups + c.group[c.source[contact.shape_b]]]
-        if law >= 0:
+        if law >= 0 and not _slides_on(c, contact):
             _write(c, contact, law)
     touching = s.count
     for i in range(c.stop_q.size):
