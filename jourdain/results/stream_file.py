@@ -28,7 +28,7 @@ WITHOUT_DIGEST = 1
 
 
 class StreamFile:
-    """A file to which pieces of a run are added, with the channels of the first one that ``names`` keep (those that are computed, where none are named)."""
+    """A file to which pieces of a run are added, with the channels of the first one that ``names`` keep (energies, figures of contacts and those that are computed, where none are named)."""
 
     def __init__(self, path: str | Path, names: Sequence[str] | None = None) -> None:
         self.path, self.names = Path(path), names
@@ -57,7 +57,11 @@ class StreamFile:
         """The channels of the first piece that are kept."""
         if self._last is not None:
             return self._last.names
-        return piece.names(*self.names) if self.names is not None else [n for n in piece.names if piece.channel(n).computed]
+        return (
+            piece.names(*self.names)
+            if self.names is not None
+            else [n for n in piece.names if n.startswith(("energy.", "contacts.")) or piece.channel(n).computed]
+        )
 
     def _missing(self, piece: Solution, names: Sequence[str]) -> dict[str, Channel]:
         """Channels that a later piece does not have are zero, as of constraints that have let go."""

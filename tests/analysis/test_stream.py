@@ -120,6 +120,33 @@ def test_events_and_books_of_all_pieces_are_kept(tmp_path: Path) -> None:
     assert halves["energy.dissipated"][-1] == pytest.approx(whole["energy.dissipated"][-1], rel=1e-12)
 
 
+@pytest.mark.parametrize("kept", [None, ["f.z", "energy.*", "*dissipated"]])
+@pytest.mark.parametrize("way", [*WAYS, "damped", "directors"])
+def test_books_of_energy_go_on_from_piece_to_piece(way: str, kept: list[str] | None, tmp_path: Path) -> None:
+    """Dissipated by dampers, friction and impacts from the start on; the error is that of the whole run."""
+    pytest.importorskip("h5py")
+    m = jd.Model("ball")
+    m.free("f", m.ground, m.body("ball", shape=jd.sphere(0.05, density=1000.0)))
+    rigid, soft = jd.contact.rigid(friction=0.3, restitution=0.5), jd.contact.hunt_crossley(stiffness=1e5, damping=0.3, friction=0.3)
+    if way == "damped":
+        m.spring("s", m.ground, m.bodies["ball"], stiffness=50.0, damping=1.0, length=0.3)
+    else:
+        m.contact("touch", m.bodies["ball"], m.ground, law=rigid if way in ("moreau", "events") else soft)
+    options = {"step": 2e-3} if way == "directors" else WAYS.get(way, {})
+    s, start = m.compile(formulation="directors" if way == "directors" else "recursive"), {"f.z": 0.3, "f.x_rate": 1.0}
+    s.stream(tmp_path / "run.h5", start, 0.6, pieces=4, names=kept, **options)
+    found, whole = jd.load_solution(tmp_path / "run.h5"), s.simulate(start, 0.6, **options)
+    assert {n for n in whole.names if n.startswith("energy.")} <= set(found.names)
+    for name in ("energy.dissipated", "energy.total"):
+        np.testing.assert_allclose(found[name][-1], whole[name][-1], rtol=1e-6)
+    assert found["energy.dissipated"][0] == 0.0 and np.diff(found["energy.dissipated"]).min() > -1e-9
+    books = found["energy.total"] - found["energy.total"][0] - found["energy.supplied"] + found["energy.dissipated"]
+    if kept is None or "contacts.stored" not in whole:
+        stored = sum(found[n] for n in found.names("contacts.stored"))
+        np.testing.assert_allclose(found["energy.error"], books + stored, atol=1e-12)
+    np.testing.assert_allclose(found["energy.error"][-1], whole["energy.error"][-1], atol=1e-5)
+
+
 def test_named_channels_alone(tmp_path: Path) -> None:
     pytest.importorskip("h5py")
     balls("moreau").stream(tmp_path / "run.h5", START, 0.1, pieces=3, names=["f0.z", "touch.*.force"], **WAYS["moreau"])
@@ -153,3 +180,16 @@ def test_what_cannot_be_streamed_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         s.stream(tmp_path / "gone.h5", {"nobody": 1.0}, 0.1, **WAYS["moreau"])
     assert not (tmp_path / "gone.h5").exists()
+
+
+def test_a_span_goes_on_from_the_start_as_that_of_a_run(tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    m = jd.Model("ball")
+    m.free("f", m.ground, m.body("b", mass=1.0, inertia=(1, 1, 1)))
+    s = m.compile()
+    first = s.simulate({"f.z": 1.0}, t=0.5)
+    for start in (first, first.final_state()):
+        s.stream(tmp_path / "run.h5", start, "500 ms", pieces=2)
+        found = jd.load_solution(tmp_path / "run.h5")
+        assert found.t[0] == 0.5 and found.t[-1] == 1.0
+        assert found["f.z"][-1] == pytest.approx(1.0 - 0.5 * 9.81, rel=1e-12)
