@@ -40,7 +40,7 @@ def _faces(scene: Any, i: int) -> int:
         return 3
     if kind == POLYHEDRON:
         return scene.hulls[scene.solids[i].hull].faces  # type: ignore[no-any-return]
-    return 1 if kind == CYLINDER or kind == CONE else 0
+    return 1 if CYLINDER <= kind <= CONE else 0
 
 
 @hot
