@@ -25,6 +25,7 @@ from ..crossing import joined
 from ..runs import ProjectedRun
 from .contacts import SWEEPS, TOLERANCE, TreeContacts
 from .instant import rows_of
+from .passing import TOO_FAST
 from .table import ContactTable
 from .warm import WarmRun
 
@@ -171,6 +172,8 @@ class MoreauRun(MoreauMarch, ProjectedRun):
 def told_of_laws(found: Outcome, contacts: TreeContacts, limit: int) -> Outcome:
     """The outcome of a run with what is to be said of laws that were not met."""
     worst = contacts.record.worst
+    if f"status {TOO_FAST} " in found.message:
+        found = replace(found, message="bodies move by hundreds of times their thickness within a step; take a smaller step=")
     if worst.residual > 0.0:
         a, b = (contacts.name_of(i) for i in (worst.shape_a, worst.shape_b))
         if worst.residual == np.inf:
