@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jourdain.errors import InputError
+from jourdain.errors import InputError, short
 from jourdain.model.units import UnitError, unit
 from jourdain.results.channel import Array, component_names, unknown
 from jourdain.results.events import EventTable
@@ -43,6 +43,15 @@ _SAME, _MOST_COUNTED = 2e-3, 1e4
 def expand(sol: Solution, names: Sequence[str]) -> list[str]:
     """Scalar channel names for names, glob patterns and vector channels; no name at all means every channel, of many the coordinates alone."""
     found: list[str] = []
+    for name in names:
+        if isinstance(name, Solution):
+            raise InputError(
+                "a plot shows one solution; several runs in one are jourdain.results.plots.compare([sol, other], 'hinge.angle')"
+            )
+        if not isinstance(name, str):
+            raise InputError(
+                f"{short(name)} is no name of a channel; names follow one another: sol.plot('hinge.angle', 'hinge.angle_rate')"
+            )
     for name in names or ["*"]:
         matches = [name] if name in sol else sol.names(name)
         if not matches:

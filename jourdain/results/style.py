@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jourdain.errors import InputError
 from jourdain.results.exchange import need
 from jourdain.results.whole_file import make_whole
 
@@ -97,6 +98,11 @@ def finish(figure: Figure, file: str | os.PathLike[str] | None, show: bool) -> F
     """Save and show the figure if asked, and return it."""
     if file is not None:
         target = Path(file)
+        known = figure.canvas.get_supported_filetypes()
+        if target.suffix and target.suffix[1:].lower() not in known:
+            raise InputError(
+                f"picture '{file}': a plot is no '{target.suffix}'; write .png, .svg or .pdf (also .{', .'.join(sorted(known))})"
+            )
         make_whole(target if target.suffix else target.with_suffix(".png"), figure.savefig)
     if show:
         import matplotlib.pyplot as plt
