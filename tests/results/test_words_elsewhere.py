@@ -71,7 +71,7 @@ def test_parameters_of_a_run_by_name(way: dict[str, str]) -> None:
     other.set_parameters(l="70 cm")
     np.testing.assert_array_equal(sol["hinge.angle"], other.simulate({"hinge": 1.0}, **given)["hinge.angle"])
     assert s.simulate({"hinge": 1.0}, **given)["hinge.angle"][-1] != sol["hinge.angle"][-1]
-    with pytest.raises(jd.InputError, match="there is no parameter 'length'; there are l, gravity_z|did you mean"):
+    with pytest.raises(jd.InputError, match="there is no parameter 'length'; there are gravity_z, l"):
         s.simulate({"hinge": 1.0}, parameters={"length": 0.7}, **given)
 
 
