@@ -38,6 +38,8 @@ _MOST_NAMES = 12
 _MOST_EVENT_LINES, _STROKE = 40, 0.04
 #: Lines that are nowhere farther apart than this share of the axis cannot be told apart; whole numbers up to this range are counts.
 _SAME, _MOST_COUNTED = 2e-3, 1e4
+#: What changes by less than this share of itself is drawn as the constant it is, on an axis of this share of it to both sides.
+_CONSTANT, _ABOUT = 1e-7, 0.1
 
 
 def expand(sol: Solution, names: Sequence[str]) -> list[str]:
@@ -120,6 +122,10 @@ def tell_apart(axes: Axes) -> None:
     every = every[np.isfinite(every)]
     if not len(every):
         return
+    largest = float(np.abs(every).max())
+    if every.max() - every.min() < _CONSTANT * largest:
+        middle = 0.5 * float(every.max() + every.min())
+        axes.set_ylim(middle - _ABOUT * largest, middle + _ABOUT * largest)
     near = _SAME * (every.max() - every.min())
     hidden = [
         sum(one.shape == other.shape and bool(np.all(np.abs(one - other) <= near)) for other in data[:k]) for k, one in enumerate(data)

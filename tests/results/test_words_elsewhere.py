@@ -82,3 +82,25 @@ def test_instants_of_output_are_not_the_time_of_a_run() -> None:
 
 def test_a_table_without_events_says_where_impacts_are() -> None:
     assert "sol.contacts.impacts" in str(pendulum().compile().simulate({"hinge": 1.0}, t=0.1).events)
+
+
+def test_what_is_constant_but_for_errors_is_drawn_as_a_constant() -> None:
+    sol = pendulum().compile().simulate({"hinge": 1.0}, t=2.0)
+    energy = sol["energy.total"]
+    assert 0.0 < np.ptp(energy) < 1e-7 * np.abs(energy).max()
+    low, high = sol.plot("energy.total").axes[0].get_ylim()
+    assert high - low == pytest.approx(0.2 * np.abs(energy).max(), rel=1e-6)
+    low, high = sol.plot("hinge.angle").axes[0].get_ylim()
+    assert high - low < 1.2 * np.ptp(sol["hinge.angle"])
+
+
+def test_one_folder_by_two_words(tmp_path: Path) -> None:
+    from jourdain.io import read_mjcf, read_urdf
+
+    (tmp_path / "a.urdf").write_text('<robot name="a"><link name="base"/></robot>', encoding="utf-8")
+    (tmp_path / "a.xml").write_text("<mujoco><worldbody/></mujoco>", encoding="utf-8")
+    for read, file in ((read_urdf, "a.urdf"), (read_mjcf, "a.xml")):
+        for word in ({"root": tmp_path}, {"folder": tmp_path}):
+            assert read(tmp_path / file, **word).name  # type: ignore[operator]
+        with pytest.raises(jd.InputError, match="another word for root"):
+            read(tmp_path / file, root=tmp_path, folder=tmp_path)  # type: ignore[operator]
