@@ -333,6 +333,33 @@ class _Simulations:
             for job, row, ok in zip(jobs, x, well.tolist(), strict=True)
         ]
 
+    def packed_results(self, found: list[Any]) -> Any:
+        """Outputs that are single numbers in rows, of runs that are all done."""
+        if self.alone or not all(isinstance(r, dict) for r in found):
+            return found
+        return np.array([[float(y) for y in r.values()] for r in found])
+
+    def unpacked_results(self, jobs: Sequence[_Job], found: Any) -> list[Any]:
+        """The same as results."""
+        if not isinstance(found, np.ndarray):
+            return list(found)
+        return [{name: np.asarray(y) for name, y in zip(self.readers, row, strict=True)} for row in found]
+
+    def packed_jobs(self, jobs: Sequence[_Job]) -> Any:
+        """Parameters in rows, of runs that start alike without inputs."""
+        first, names = jobs[0], list(jobs[0].parameters)
+        if any(j.inputs or j.initial is not first.initial or list(j.parameters) != names for j in jobs):
+            return jobs
+        return first.initial, names, np.array([list(j.parameters.values()) for j in jobs], dtype=float)
+
+    @staticmethod
+    def unpacked_jobs(sent: Any) -> Sequence[_Job]:
+        """The same as jobs."""
+        if not isinstance(sent, tuple):
+            return cast("Sequence[_Job]", sent)
+        initial, names, rows = sent
+        return [_Job(dict(zip(names, row, strict=True)), initial, {}) for row in rows.tolist()]
+
     def _start(self, system: System, given: Any) -> State:
         """The start of a run; the same for all that are given one."""
         kept = self._own.starts.get(id(given))
