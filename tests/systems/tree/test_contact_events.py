@@ -332,3 +332,35 @@ def test_a_spiky_mesh_tumbles_and_keeps_its_books(seed: int) -> None:
     assert sol.t[-1] == 1.5 and len(sol.contacts.impacts) > 50
     assert energy[0] - energy[-1] == pytest.approx(sol["contacts.dissipated"][-1], abs=1e-7)
     assert len(sol.contacts.at(1.5)) == 3 and np.abs(sol["f.x_rate"][-1]) < 1e-9  # it lies on three corners
+
+
+@pytest.mark.parametrize("carrier", ["box", "stack", "lever"])
+def test_what_bounces_on_a_body_that_is_carried_comes_to_rest(carrier: str) -> None:
+    """As on the floor, at √(2h/g)(1 + e)/(1 − e): without what carries the body both would fall alike, and the impacts never end."""
+    m = jd.Model(carrier)
+    m.ground.shapes.append(jd.plane())
+    ball, start, top = m.body("ball", shape=jd.sphere(0.05, density=1000.0)), {}, 0.0
+    m.free("fall", m.ground, ball)
+    law, grip = rigid(friction=0.3, restitution=0.5), rigid(friction=0.5)
+    for k in range({"box": 1, "stack": 2}.get(carrier, 0)):
+        m.free(f"f{k}", m.ground, m.body(f"box{k}", shape=jd.box(0.4, 0.4, 0.1, density=500.0)))
+        start[f"f{k}.z"], top = top + 0.05, top + 0.1
+    if carrier == "lever":
+        box, top = m.body("box0", shape=jd.box(0.4, 0.4, 0.1, density=500.0)), 0.55
+        m.revolute("hinge", m.ground.at(-0.2, 0, 0.5), box.at(-0.2, 0, 0), axis="y")
+        m.ground.shapes.append(jd.sphere(0.05).at(0.15, 0, 0.4))
+        m.contact("post", box, m.ground, law=grip)
+    m.contact("touch", [ball, *(m.bodies[f"box{k}"] for k in range(3) if f"box{k}" in m.bodies)], law=law)
+    if carrier in ("box", "stack"):
+        m.contact("floor", m.bodies["box0"], m.ground, law=grip)
+    h = 0.1
+    sol = m.compile().simulate({**start, "fall.z": top + 0.05 + h}, 0.6, rtol=1e-9, atol=1e-11)
+    assert sol.metadata["status"] == "finished"
+    struck = [i for i in sol.contacts.impacts if "ball" in (i.body_a, i.body_b) and i.before < -1e-4]
+    first = math.sqrt(2.0 * h / G)
+    np.testing.assert_allclose(
+        [i.t for i in struck[:6]], [first * (1.0 + sum(2.0 * 0.5**k for k in range(1, n + 1))) for n in range(6)], atol=1e-7
+    )
+    ends = [t for t, who in sol.contacts.rests if "ball" in who]
+    np.testing.assert_allclose(ends[0], first * 3.0, atol=1e-6)
+    np.testing.assert_allclose(sol["fall.z"][-1], top + 0.05, atol=1e-8)
