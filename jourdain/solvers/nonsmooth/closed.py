@@ -41,7 +41,6 @@ from .closed_forces import (
 )
 from .closed_places import Arguments, Called, Closed, asked_of, changes_of, find_closed, see_closed
 from .contact_set import DRY, ROLL, book_wrench, contact_velocity, respond
-from .impulses import displaced
 
 GAP, LIFT, SLIP, STOP, LAYER, GUARDS = range(6)
 #: What is returned where bodies moved so far in a step that they may pass through each other.
@@ -159,7 +158,7 @@ def _close_gaps(c: Any, x: Any) -> int:
             return status
         respond(c.contacts, c.parts, c.closures)
         _hold(c, True, x, c.rates)
-        displaced(c, x, c.rates, 1.0, x)
+        displaced(x, c.nq, c.turns, c.rates, 1.0, x)
     return 0
 
 
