@@ -18,6 +18,7 @@ from ...native.call import address as at
 from ...native.call import call, doubles
 from ...native.kernel import hot, jit, kernel
 from ...native.record import Address, Floats, Integers, Matrix, Record
+from ..ode.rotation import displaced
 from .admission import RESTING, admit, admit_brake
 from .contact_set import DRY, contact_velocity, find_turning
 from .impacts import restitution

@@ -22,6 +22,7 @@ from ...native.kernel import jit, kernel
 from ..complementarity.operator import prepare
 from ..complementarity.problem import BILATERAL, DENSE, room
 from ..complementarity.solve import Task, carry_out, solve_task
+from ..ode.rotation import displaced
 from .closed_forces import (
     AT_REST,
     BEGINS,

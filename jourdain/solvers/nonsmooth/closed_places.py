@@ -10,6 +10,7 @@ from ...native.kernel import jit
 from ...native.record import Address, Floats, Integers, Matrix, Record
 from ..complementarity.problem import Problem
 from ..complementarity.solve import Task
+from ..ode.rotation import displaced
 from .contact_set import Closures, ContactSet, Parts, contact_velocity
 from .impacts import Impacts
 from .records import Asked

@@ -99,7 +99,7 @@ def prepare(
     output: NativeFunction | None = None,
     output_size: int = 0,
     positions: int | None = None,
-    quaternions: Array | None = None,
+    quaternions: NDArray[np.int64] | None = None,
     dense: bool | None = None,
     max_steps: int = MAX_STEPS,
     later: Callable[[], NativeFunction] | None = None,
