@@ -22,6 +22,7 @@ from ...native.kernel import jit, kernel
 from ..complementarity.operator import prepare
 from ..complementarity.problem import BILATERAL, DENSE, room
 from ..complementarity.solve import Task, carry_out, solve_task
+from ..ode.rotation import displaced
 from .closed_forces import (
     AT_REST,
     BEGINS,
@@ -42,7 +43,6 @@ from .closed_forces import (
 )
 from .closed_places import Arguments, Called, Closed, asked_of, changes_of, find_closed, see_closed
 from .contact_set import DRY, ROLL, book_wrench, contact_velocity, respond
-from .impulses import displaced
 
 GAP, LIFT, SLIP, STOP, LAYER, GUARDS = range(6)
 #: What is returned where bodies moved so far in a step that they may pass through each other.
@@ -171,7 +171,7 @@ def _close_gaps(c: Any, x: Any) -> int:
             return status
         respond(c.contacts, c.parts, c.closures)
         _hold(c, True, x, c.rates)
-        displaced(c, x, c.rates, 1.0, x)
+        displaced(x, c.nq, c.turns, c.rates, 1.0, x)
     return 0
 
 

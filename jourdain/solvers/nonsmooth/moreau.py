@@ -27,9 +27,10 @@ from ...native.kernel import hot, jit, kernel
 from ...native.record import Address, Integers, Record
 from ..ode.frame import RHS_FAILED, Arguments, accept, evaluate_here, fixed_step, rhs, spoiled, view
 from ..ode.method import Method
+from ..ode.rotation import displaced
 from .admission import select
 from .contact_set import find_turning, respond_part
-from .impulses import book, displaced, largest, push_all, push_apart, respond_to, solve_laws, velocity_sum
+from .impulses import book, largest, push_all, push_apart, respond_to, solve_laws, velocity_sum
 from .records import NO_NUMBER, NO_ROOM, Moreau
 
 #: How often contacts of a step are found: the second sees what the velocities that the first leaves do to inertia and loads.
@@ -124,7 +125,7 @@ def step(address: int) -> int:
     h, hit = fixed_step(clock, count)
     for i in range(count.n):
         x_old[i] = middle[i] = x[i]
-    displaced(m, x, x[nq:], 0.5 * h, middle)
+    displaced(x, nq, m.turns, x[nq:], 0.5 * h, middle)
     for i in range(nq, n):
         middle[i] = x[i] + 0.5 * h * f[i]
     v_old, v, rows, done, residual = x_old[nq:], x[nq:], m.rows_args, 0, 0.0
@@ -168,7 +169,7 @@ def step(address: int) -> int:
             break
     for i in range(nv):
         free[i] = 0.5 * (v_old[i] + v[i])
-    displaced(m, x_old, free, h, x)
+    displaced(x_old, nq, m.turns, free, h, x)
     for i in range(nq + nv, n):
         x[i] = x_old[i] + h * slope[i]
     depth = push_apart(m, h, v, free, x)

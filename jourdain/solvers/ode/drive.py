@@ -29,10 +29,12 @@ SLOW_STEPS, LONG_STEPS, VERY_LONG = 2_000, 100_000, 1_000_000
 class Drive:
     """A session with its method, from the start to the trajectory."""
 
-    def __init__(self, method: Method, n: int, positions: int) -> None:
+    def __init__(self, method: Method, n: int, positions: int, quaternions: NDArray[np.int64] | None = None) -> None:
         self.method = method
         self.session = session = Session(method, n)
         session.count.positions = positions
+        if quaternions is not None:
+            session.frame.turning = np.concatenate([[0], quaternions])
         session.frame.first = first_step.address
         self._chunk = self._granted = 64
         #: The number of steps after which a word is said about their number; None: not any more.
