@@ -173,6 +173,7 @@ class Guard(Record):
     action_args: Address
     patient: int
     rests: int
+    passes: int
 
 
 class Watched(Record):
