@@ -205,10 +205,12 @@ def _of_simulation(
 ) -> Gradient:
     """The gradient of a motion in time."""
     from .simulated import Simulated
+    from .stepped import Stepped
 
     base = numbers_of(values)
     own, criteria = split(criteria, base)
-    run = Simulated(analysis, criteria, wrt, own, memory=memory)
+    along_steps = analysis.kwargs.get("method") == "moreau"
+    run = Stepped(analysis, criteria, wrt, own, memory) if along_steps else Simulated(analysis, criteria, wrt, own, memory=memory)
     begun = time.perf_counter()
     if method == "auto":
         method = "adjoint" if len(criteria) < len(wrt) else "forward"
