@@ -204,8 +204,8 @@ def _of_simulation(
     analysis: Analysis, criteria: Mapping[str, Criterion], wrt: list[str], method: str, values: Mapping[str, Any] | None, memory: float
 ) -> Gradient:
     """The gradient of a motion in time."""
+    from .moreau.stepped import Stepped
     from .simulated import Simulated
-    from .stepped import Stepped
 
     base = numbers_of(values)
     own, criteria = split(criteria, base)

@@ -10,8 +10,8 @@ import pytest
 
 import jourdain as jd
 from jourdain import criteria as cr
+from jourdain.analysis.gradients.moreau.turning import moved
 from jourdain.analysis.gradients.runs import GradientWarning, NotCarried
-from jourdain.analysis.gradients.turning import moved
 
 G = 9.81
 Case = tuple[jd.Model, dict[str, float], float, list[str], dict[str, Any]]
@@ -214,6 +214,32 @@ def test_what_is_not_carried_is_told() -> None:
     first = s.simulate(start, t=0.1, method="moreau", step=0.004)
     with pytest.raises(jd.InputError, match="starts where another run ended|goes on from another"):
         jd.Analysis(s, "simulate", first, t=0.2, method="moreau", step=0.004).gradient({"z": cr.final("z.displacement")}, ["mass"])
+
+
+def test_laws_that_jump_are_refused() -> None:
+    """Coulomb's friction by ``where`` in a joint: the plain derivative of the steps would not see the surface move."""
+
+    def model(law: Any) -> jd.Model:
+        m = jd.Model("ball", gravity=(0, 0, -G))
+        b = m.body("b", mass=m.parameter("mass", 1.0))
+        z = m.prismatic("z", m.ground, b, axis="z")
+        m.force(z, law(z))
+        b.add_collision(jd.sphere(0.1))
+        m.ground.add_collision(jd.plane())
+        m.contact("floor", b, m.ground, law=jd.contact.rigid())
+        return m
+
+    start = {"z.displacement": 0.2}
+    assert "a law jumps where" in _refused(model(lambda z: jd.where(z.position > 0.18, 3.0, -3.0)), start)
+    assert "a law jumps where" in _refused(
+        model(lambda z: 0.0 * z.position), start, criterion=cr.integral("where(z.displacement > 0.18, 1, 0)")
+    )
+    run = jd.Analysis(
+        model(lambda z: 30.0 * jd.maximum(0.15 - z.position, 0.0)).compile(), "simulate", start, t=0.3, method="moreau", step=0.004
+    )
+    g = run.gradient({"z": cr.at(0.13, "z.displacement")}, ["mass"])
+    assert any("a law bends" in n for n in g.notes)
+    g.check()
 
 
 def test_turning() -> None:

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ...solvers.nonsmooth.admission import RESTING
-from ...solvers.nonsmooth.impulses import CLOSING
-from ...solvers.nonsmooth.notes import FRICTION, HEAD, KEY, PUSHED, ROUND, STEP
-from .step_functions import Functions, Taken, least_changes, taken
+from ....solvers.nonsmooth.admission import RESTING
+from ....solvers.nonsmooth.impulses import CLOSING
+from ....solvers.nonsmooth.notes import FRICTION, HEAD, KEY, PUSHED, ROUND, STEP
+from .functions import Functions, Taken, least_changes, taken
 from .turning import moved
 
 #: Impulses of friction up to this part of their bound stick.

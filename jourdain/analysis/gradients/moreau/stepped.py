@@ -1,6 +1,6 @@
 """Gradients along Moreau's steps: the discrete run with what its contacts did held, forwards and by adjoint.
 
-What every step leaves depends on what it begins with and on the variables by matrices that are found for all steps at once (:mod:`.impulsive`); a walk along them carries
+What every step leaves depends on what it begins with and on the variables by matrices that are found for all steps at once (:mod:`.steps`); a walk along them carries
 changes forwards, or weights of criteria back.  Criteria are read as they are measured: states between two steps lie on a line.
 """
 
@@ -9,31 +9,32 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ...formalisms.functions.dynamics import state_rates
-from ...formalisms.tree.acceleration_loads import effective_mass_matrix
-from ...model.contact.laws import Rigid
-from ...solvers.nonsmooth.notes import GAP, KEY, NORMAL, POINT
-from ...symbolic.expr import Expr
-from ...symbolic.graph import free_symbols, substitute
-from ...systems.inputs import Inputs
-from ...systems.sensitivity import Derived, derived
-from .contact_places import Places
-from .expressions import Expressions, expressions_of
-from .impulsive import Steps
-from .measure import GAUSS, Motion
-from .primitives import Primitive, Primitives, locate, primitives
-from .runs import GradientWarning, NotCarried
-from .step_functions import Functions, numbered
-from .variables import sorted_variables
+from ....formalisms.functions.dynamics import state_rates
+from ....formalisms.tree.acceleration_loads import effective_mass_matrix
+from ....model.contact.laws import Rigid
+from ....solvers.nonsmooth.notes import GAP, KEY, NORMAL, POINT
+from ....symbolic.expr import Expr
+from ....symbolic.graph import free_symbols, substitute
+from ....systems.inputs import Inputs
+from ....systems.sensitivity import Derived, derived
+from ..contact_places import Places
+from ..expressions import Expressions, expressions_of
+from ..measure import GAUSS, Motion
+from ..primitives import Primitive, Primitives, locate, primitives
+from ..runs import GradientWarning, NotCarried
+from ..switches import Surfaces, surface_text
+from ..variables import sorted_variables
+from .functions import Functions, numbered
+from .steps import Steps
 
 if TYPE_CHECKING:
-    from ...results.solution import Solution
-    from ..design.criteria import Criterion
-    from ..design.planned import Analysis
+    from ....results.solution import Solution
+    from ...design.criteria import Criterion
+    from ...design.planned import Analysis
 
 #: Steps whose matrices are found together.
 TOGETHER = 512
@@ -61,6 +62,7 @@ class Stepped:
         self.switches: list[Any] = []
         self._derive(plan._own.__dict__.setdefault("stepped", {}))
         self.t, self.x = np.array(self.solution.t, dtype=float), np.asarray(self.solution.states, dtype=float)
+        self._look_at_laws()
         locate(self.primitives, Motion(self.solution, self.expressions))
         self._find_steps(memory)
 
@@ -148,6 +150,24 @@ class Stepped:
 
     def _signalled(self, expressions: Sequence[Any]) -> list[Any]:
         return substitute(list(expressions), self.inputs.signals) if self.inputs.signals else list(expressions)
+
+    def _look_at_laws(self) -> None:
+        """Refuses laws and integrands that jump on the way, since steps of a given length do not end there; tells of those that bend."""
+        laws = [*self.functions.rate.linear.outputs, *(() if self.integrands is None else self.integrands.linear.outputs)]
+        surfaces = Surfaces(cast("Any", _Rates(self)), laws, None if self.integrands is None else self._integrands)
+        jumps, bends = surfaces.crossed(self.t, self.x)
+        if jumps:
+            raise self._refused(
+                f"a law jumps where {surface_text(surfaces.items[jumps[0]])} is zero, and Moreau's steps do not end there",
+                "smooth the law, or simulate from event to event (method='dopri5')",
+            )
+        self.notes += [
+            f"a law bends where {surface_text(surfaces.items[j])} is zero: derivatives are those of the steps over it" for j in bends
+        ]
+
+    def _integrands(self, t: np.ndarray, x: np.ndarray) -> np.ndarray:
+        assert self.integrands is not None
+        return np.asarray(self.integrands.value(t[:, None].copy(), x, np.tile(self.u, (len(t), 1)))).reshape(len(t), -1)
 
     # -- steps ---------------------------------------------------------------------------------------------------
 
@@ -297,6 +317,26 @@ class Stepped:
             weights = weights @ self.before[k]
         weights[:, :n] += rows[:, 0]
         return values, matrix + weights @ self._start()
+
+
+class _Rates:
+    """The smooth part of such a run as surfaces of its laws read it."""
+
+    renews, events, held, multipliers = False, {}, (), ()  # type: ignore[var-annotated]
+
+    def __init__(self, of: Stepped) -> None:
+        self.of, self.system, self.u, self.eq = of, of.system, of.u, of.system.equations_of_motion
+        eq = self.eq
+        self.arrays = {"t": (eq.t,), "x": (*eq.q, *eq.v, *eq.z), "u": tuple(eq.u)}
+
+    def mode_at(self, t: float) -> int:
+        """There is one rate."""
+        return 0
+
+    def rate(self, t: float, x: np.ndarray, out: np.ndarray, mode: int) -> None:
+        """v̇ and ż at a point."""
+        q, v, z = np.split(x, [len(self.eq.q), len(self.eq.q) + len(self.eq.v)])
+        out[len(q) :] = np.ravel(self.of.functions.rate.value(np.array([t]), q, v, z, self.u))
 
 
 def _kept(kept: dict[Any, Any], key: Any, make: Callable[[], Any]) -> Any:
