@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import InputError, short
 from ..model.contact.methods import touches
-from ..model.values import number
+from ..model.values import instant
 from ..reals import real, reals
 from ..results.solution import Solution
 from ..solvers import AUTO, EXPLICIT, IMPLICIT
@@ -21,7 +21,7 @@ from ..systems.inputs import Controller, Inputs
 from ..systems.run import DEFAULTS, Restart, Settings, SimulationError, SimulationInterrupted
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
-from .runs.outcome import solved
+from .runs.outcome import Prepared, solved
 from .runs.plain import again, keep, key_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    system: System, x0: State | Solution | Mapping[str, Any] | None = None, t: float | Sequence[float] | None = None, method: str | None = None, *,
+    system: System, x0: State | Solution | Mapping[str, Any] | None = None, t: float | str | Sequence[float | str] | None = None, method: str | None = None, *,
     inputs: Mapping[str, Any] | None = None, parameters: np.ndarray | None = None, **options: Any,
 ) -> Solution:  # fmt: skip
     """Simulates from a state for ``t`` seconds (or from t[0] to t[1]); all options are told by :meth:`.System.simulate`.
@@ -63,9 +63,11 @@ def simulate(
 
         start = start_apart(system, start, options.pop("overlap", None))
     settings, rest = settings_of(system, span, method, options)
-    run = system.run(start, span, Inputs(system, inputs, start.memory), settings, rest)
-    run.asked = asked_of(system, method, options)
-    solution = solved(system, run, restart)
+    acting = Inputs(system, inputs, start.memory)
+    with Prepared(system, start, acting, settings, restart):
+        run = system.run(start, span, acting, settings, rest)
+        run.asked = asked_of(system, method, options)
+        solution = solved(system, run, restart)
     if key is not None:
         keep(key, run)
     return solution
@@ -223,7 +225,7 @@ def span_of(name: str, begun: float, t: Any) -> tuple[float, float]:
 
 def seconds(given: Any, what: str) -> float:
     """A time (s), perhaps written with its unit."""
-    return number(given, what, "s") if isinstance(given, str) else real(given)
+    return real(instant(given, what))
 
 
 def instants_of(name: str, span: tuple[float, float], times: Any, outputs: int | None) -> Any:

@@ -410,7 +410,7 @@ class Solution(Shown):
             self.t, self._channels | channels, self.metadata, self.statistics, self.system,
             derivatives=self.derivatives, dense=self.dense, events=lambda: self.events,
         )  # fmt: skip
-        rebind = getattr(self.frame_provider, "rebind", None)
+        rebind = getattr(self.frame_provider, "rebind", None) if channels.keys() & self._channels.keys() else None
         new.frame_provider = rebind(new) if rebind is not None else self.frame_provider
         return new
 

@@ -97,6 +97,30 @@ def test_ctrl_c_carries_what_was_done(way: Way) -> None:
         assert np.interp(0.05, done.t, done["crank.angle"]) == pytest.approx(short["crank.angle"][-1], abs=2e-3)
 
 
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("where", ["run", "go"])
+def test_ctrl_c_before_the_first_step_carries_the_start(way: Way, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    s = linkage()[0].compile(formulation=way.formulation, **way.compiled)
+    first = start(s)
+
+    def pressed(*args: Any) -> None:  # as while code is compiled
+        os.kill(os.getpid(), signal.SIGINT)
+        signal.sigtimedwait([], 1.0)
+
+    if where == "run":
+        monkeypatch.setattr(s, "run", pressed)
+    else:
+        monkeypatch.setattr("jourdain.analysis.runs.outcome.check_closed", pressed)
+    with pytest.raises(jd.SimulationInterrupted, match="interrupted at t = 0 s before a step was kept") as told:
+        s.simulate(first, 0.05, **way.run)
+    done = told.value.solution
+    monkeypatch.undo()
+    assert done.metadata["status"] == "interrupted" and done.t.tolist() == [0.0]
+    assert done["crank.angle"][0] == pytest.approx(0.8)
+    further, plain = (s.simulate(x, 0.05, **way.run) for x in (done, first))
+    assert np.array_equal(further["crank.angle"], plain["crank.angle"])
+
+
 @pytest.mark.filterwarnings("ignore:model 'four-bar'")
 @pytest.mark.parametrize("formulation", ["recursive", "cartesian", "directors"])
 def test_ctrl_c_while_a_law_runs_in_python(formulation: str) -> None:

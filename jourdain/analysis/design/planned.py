@@ -7,13 +7,14 @@ evaluated and differentiated, and it can be sent to another process.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError, nearest
 from ...model.values import number
 from ...results.solution import Solution
 from ...solvers import AUTO, EXPLICIT
+from ...symbolic.graph import free_symbols
 from ...systems.start import replaced
 from ...systems.state import State
 from ...told import told
@@ -234,7 +235,20 @@ class Analysis:
         if kept is None or kept[0] is not key or kept[1] is not given:
             kept = self._own.start = (key, given, closed_start(self.system, given))
         base: State = kept[2]
-        return base if system is self.system and not initial else closed_again(system, base, initial)
+        if system is self.system and not initial:
+            return base
+        if not initial and not self.moves_loops(self._own.__dict__.get("changed", (None, ()))[1]):
+            return base.with_values(system=system.reference)
+        return closed_again(system, base, initial)
+
+    def moves_loops(self, parameters: Iterable[str]) -> bool:
+        """Whether closed positions and velocities change with one of these parameters."""
+        found: set[str] | None = self._own.__dict__.get("moving")
+        if found is None:
+            tree = self.system.reference
+            names = ("constraints", "constraint_velocities") if tree.equations_of_motion.holonomic else ("constraint_velocities",)
+            found = self._own.moving = {e.name for n in names for e in free_symbols(list(tree.symbolic(n).expressions))}
+        return not found.isdisjoint(parameters)
 
     def _call(self, system: System, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         return getattr(system, self.verb)(*args, **kwargs)

@@ -128,11 +128,12 @@ class Looks:
         if type(self.analysis) is not Analysis or any(slopes for _, slopes in jobs):
             return None
         owned = {f"{n}.{k}" for n, c in self.criteria.items() for k in c.constants}
-        loop = None if owned & {v.name for v in self.variables} else Many.of(self.analysis, self.criteria)
-        if loop is None:
+        names = [v.name for v in self.variables]
+        loop = None if owned & {*names} else Many.of(self.analysis, self.criteria)
+        if loop is None or not loop.carries(names):
             return None
         space = Space(self.analysis, self.variables, self.criteria)
-        table, well = loop.table([v.name for v in self.variables], space.all_named(np.array([x for x, _ in jobs], dtype=float)))
+        table, well = loop.table(names, space.all_named(np.array([x for x, _ in jobs], dtype=float)))
         return [
             (Evaluated(np.array(job[0], dtype=float), y), []) if ok else attempt(self, job)
             for job, y, ok in zip(jobs, table, well.tolist(), strict=True)

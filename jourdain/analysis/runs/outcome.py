@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...model.contact.methods import touches
 from ...results.solution import Solution
@@ -17,6 +20,11 @@ from ...systems.outputs.solution import Then, solution_of
 from ...systems.run import Outcome, Restart, Run, SimulationError, SimulationInterrupted
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
+    from ...systems.inputs import Inputs
+    from ...systems.run import Settings
+    from ...systems.state import State
     from ...systems.system import System
 
 
@@ -24,12 +32,46 @@ def solved(system: System, run: Run, restart: Restart | None, begun: bool = Fals
     """A run gone through, looked at and told; one that has begun earlier may be as far from closed as the other scheme left it."""
     if not run.fits(restart):  # what another scheme left of its velocities' errors is put right by the first step
         check_closed(system, run.start, 1e-4 if begun or restart is not None else 1e-6)
-    return looked_at(system, run, run.go(restart))
+    outcome = run.go(restart)
+    try:
+        return looked_at(system, run, outcome)
+    except SimulationInterrupted:
+        raise
+    except KeyboardInterrupt:  # when all steps were done
+        return looked_at(system, run, replace(outcome, status="interrupted"))
+
+
+class Prepared:
+    """What is prepared for a run, and Ctrl-C meanwhile: the error of interrupted runs, which carries the start.
+
+    Code is compiled here for a first run, by functions that give back nothing when they are interrupted.
+    """
+
+    def __init__(self, system: System, start: State, inputs: Inputs, settings: Settings, restart: Restart | None) -> None:
+        self.system, self.start, self.inputs, self.settings, self.restart = system, start, inputs, settings, restart
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+        if kind is KeyboardInterrupt:
+            told = f"simulate '{self.system.model.name}': interrupted at t = {self.start.t:.6g} s before a step was kept; its start is in .solution"
+            raise SimulationInterrupted(told, self.at_start()) from error
+
+    def at_start(self) -> Solution:
+        """The start as a run of one sample, from which another run goes on as this one would have."""
+        system, start, settings = self.system, self.start, self.settings
+        about = {
+            "model": system.model.name, "formulation": system.formulation, "method": str(settings.method), "status": "interrupted",
+            "every_step": settings.times is None,
+        }  # fmt: skip
+        solution = solution_of(system, np.array([start.t]), start.x[None], about, {"steps": 0}, self.inputs.at)
+        solution.restart = self.restart
+        return solution
 
 
 def looked_at(system: System, run: Run, outcome: Outcome) -> Solution:
     """What a run gave, looked at and told."""
-    name, outcome = system.model.name, audited(system, run, outcome)
+    name, outcome = system.model.name, audited(system, run, with_start(run, outcome))
     run.status = outcome.status
     solution = told_of(system, run, outcome)
     if outcome.status == "interrupted":
@@ -44,6 +86,13 @@ def looked_at(system: System, run: Run, outcome: Outcome) -> Solution:
     if outcome.status == "doubtful":
         warnings.warn(f"simulate '{name}': {outcome.message}", RuntimeWarning, stacklevel=5)
     return solution
+
+
+def with_start(run: Run, outcome: Outcome) -> Outcome:
+    """What a run gave; one that ended before its first sample, though each step is kept, has its start."""
+    if len(outcome.t) or run.settings.times is not None:
+        return outcome
+    return replace(outcome, t=np.array([run.start.t]), states=run.start.x[None], between=None)
 
 
 def told_of(system: System, run: Run, outcome: Outcome) -> Solution:
@@ -81,4 +130,4 @@ def told_of(system: System, run: Run, outcome: Outcome) -> Solution:
     return solution
 
 
-__all__ = ["looked_at", "solved", "told_of"]
+__all__ = ["Prepared", "looked_at", "solved", "told_of"]

@@ -16,7 +16,7 @@ from ...systems.phases import Joined, caught, phase, released_in
 from ...systems.run import Restart, Settings, SimulationError, SimulationInterrupted
 from ...systems.state import State
 from ..simulate import asked_of, end_of, released_at, settings_of, started
-from .outcome import solved
+from .outcome import Prepared, solved
 
 if TYPE_CHECKING:
     from ...systems.system import System
@@ -65,11 +65,13 @@ class Pieces:
             times = times if times is None else times[times > start.t]
             most = max(1, most - sum(int(p.statistics.get("steps", 0)) for p in self.done))
         own = replace(settings, times=times, max_steps=most) if times is not settings.times or most != settings.max_steps else settings
-        run = now.run(start, (start.t, span[1]), Inputs(now, self.inputs, start.memory), own, rest)
-        run.asked = self._asked
-        if later and restart is not None:
-            run.resume_inputs(restart)
-        return solved(now, run, None if later else restart, begun=later), run.status
+        inputs = Inputs(now, self.inputs, start.memory)
+        with Prepared(now, start, inputs, own, restart):
+            run = now.run(start, (start.t, span[1]), inputs, own, rest)
+            run.asked = self._asked
+            if later and restart is not None:
+                run.resume_inputs(restart)
+            return solved(now, run, None if later else restart, begun=later), run.status
 
     def _next_phase(self, now: System, last: Solution) -> tuple[System, State]:
         """The system after an event that released or engaged something, and the state there."""

@@ -108,10 +108,10 @@ class Drive:
 
     def _at_once(self) -> int:
         """The first chunk, with which short runs end; nobody listens to Ctrl-C before it is over, and then it is Python's own."""
-        session = self.session
+        session, run = self.session, march.call  # what is compiled here is no part of the run
         self._grant(session.step_room)
         try:
-            reason = march.call(session.address)
+            reason = run(session.address)
         except KeyboardInterrupt:
             reason = 0
         if reason in (fr.FINISHED, 0):

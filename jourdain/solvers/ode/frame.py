@@ -124,6 +124,8 @@ class Turns(Record):
     last: int
     held: int
     number: int
+    # whether stiffness has been looked for before the first step
+    seen: int
     # whether the present method is on trial, the step at which to look again, and how far looks are put off
     trial: int
     look: int

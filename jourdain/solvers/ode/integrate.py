@@ -102,6 +102,7 @@ def prepare(
     dense: bool | None = None,
     max_steps: int = MAX_STEPS,
     later: Callable[[], NativeFunction] | None = None,
+    native_actions: bool = False,
 ) -> Drive:
     """An integration ready to run, or to be driven from instant to instant.
 
@@ -115,6 +116,7 @@ def prepare(
     project: native, puts x back onto its manifold in place after each step. output: native y(t, x) of `output_size`.
     positions: number of positions in x = [q, v] when dq/dt is not v, for the second-order methods.
     dense: keep the interpolants for `Trajectory.at` (default: when t_eval is not given).
+    native_actions: leave no action that has a native form to Python (what is not finite then ends the run with a status alone).
     later: of methods in turns ("auto"), what gives the Jacobian when it is needed, or raises `InputError` where there is none.
     """
     from jourdain.solvers.ode.drive import Drive
@@ -142,7 +144,7 @@ def prepare(
     drive.functions(rhs, jacobian, time_derivative, project, output)
     session = drive.session
     session.set_switch(switch)
-    session.set_events(events, event_probes)
+    session.set_events(events, event_probes, native_actions)
     if memories is not None:
         session.set_memories(memories)
     if unknowns is not None:

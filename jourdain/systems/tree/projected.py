@@ -23,6 +23,7 @@ from ...symbolic.expr import KINDS, ZERO, Expr
 from ...symbolic.function import SymbolicFunction
 from ...symbolic.graph import free_symbols, substitute
 from ..callbacks import Callbacks
+from .jumps import Jump
 from .redundancy import redundant_rows
 from .straight import General, straight_order, straight_projection, straight_rates
 
@@ -158,9 +159,14 @@ class NativeSystem:
 
     @property
     def _plain(self) -> bool:
+        """Whether parameters are nowhere but in constants of compiled functions, and no constraint makes the functions depend on the start."""
+        return not self.system.equations_of_motion.rows and self.by_constants
+
+    @property
+    def by_constants(self) -> bool:
         """Whether parameters are nowhere but in constants of compiled functions."""
         s = self.system
-        other = s.equations_of_motion.rows or s.form == "looped" or self._by_directions or self._by_factors or self._parameters is not None
+        other = s.form == "looped" or self._by_directions or self._by_factors or self._parameters is not None
         m = s.model
         return not (other or m.callbacks or m.unknowns or m.contacts or self._signals or self.implicit is not None)
 
@@ -405,16 +411,7 @@ class NativeSystem:
         return self.system._functions[key]
 
     def _jump(self, name: str) -> Callable[[float, np.ndarray], np.ndarray]:
-        f = self.wrap(self._function("jump", event=name))
-
-        def action(t: float, x: np.ndarray) -> np.ndarray:
-            new = np.zeros(self.n)
-            f(t, x, new)
-            if self.project is not None:
-                self.project(t, new, new)
-            return new
-
-        return action
+        return Jump(self.wrap(self._function("jump", event=name)), self.project, self.n)
 
     def _plan(self, packed: bool = False) -> Plan:
         """The plan of the constraints, for matrices that hold their entries alone if ``packed``; it depends on the equations alone and is made

@@ -12,6 +12,7 @@ import numpy as np
 
 from ....errors import InputError, SolverError
 from ....results.channel import Channel
+from ....results.touches import Touch, Touches
 from ....solvers import AUTO, EXPLICIT, METHODS, STIFF
 from ....solvers.complementarity.build import dense_problem
 from ....solvers.complementarity.solve import solution as solved
@@ -30,7 +31,7 @@ from ..runs import ProjectedRun
 from .contacts import SWEEPS, TOLERANCE, TreeContacts
 from .instant import rows_of
 from .numbers import passable
-from .table import Active, EventContacts, Impact, Struck, Touch
+from .table import Active, EventContacts, Impact, Struck
 
 if TYPE_CHECKING:
     from ....model.model import Model
@@ -520,7 +521,7 @@ class ContactEventRun(ProjectedRun):
                 raise SolverError(f"'{self.system.model.name}': forces of contact cannot be had at t = {t:.9g} s (status {status})")
         return self.contacts.wrench_channels(out, 0)
 
-    def touches(self, t: float, x: np.ndarray) -> list[Touch]:
+    def touches(self, t: float, x: np.ndarray) -> Touches:
         """The contacts that are closed at an instant of the run."""
         c = self.record
         then = [a for a in self._history if a.t <= t][-1]
@@ -539,7 +540,7 @@ class ContactEventRun(ProjectedRun):
                     Touch(contact, a, b, s.point[3 * k : 3 * k + 3].copy(), axes[0].copy(), float(s.gap[k]), c.force[3 * i : 3 * i + 3] @ axes,
                           "slip" if then.slides[i] else "stick")
                 )  # fmt: skip
-        return found
+        return Touches(found)
 
 
 def _channels(contacts: TreeContacts, trajectory: Trajectory) -> dict[str, Channel]:

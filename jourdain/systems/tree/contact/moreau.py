@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,19 +20,20 @@ from ...inputs import Inputs
 from ...ode_run import OdeRun
 from ...outputs.driven_books import supplied_in_steps
 from ...pushed import touches_rigidly
-from ...run import DEFAULTS, Outcome, Restart, Settings
+from ...run import DEFAULTS, Outcome, Settings
 from ...state import State, split_state
 from ..crossing import joined
 from ..runs import ProjectedRun
 from .contacts import SWEEPS, TOLERANCE, TreeContacts
 from .instant import rows_of
 from .table import ContactTable
+from .warm import WarmRun
 
 if TYPE_CHECKING:
     from ....results.solution import Solution
 
 
-class MoreauMarch(OdeRun):
+class MoreauMarch(WarmRun):
     """Fixed steps in which impacts, rest and sliding of all contacts are found together, in any coordinates: rows are (q, v, z, forces, books)."""
 
     kind = "moreau"
@@ -58,7 +59,7 @@ class MoreauMarch(OdeRun):
         self._apart = span[0] + 1.5 * settings.step if overlap is not None else None
         self.contacts = self.contacts_of_run()
         self.contacts.begin(*self._control)
-        self._note_warm()
+        self.note_warm()
         if overlap is None:
             self.contacts.refuse_overlaps(self.own, ", or let overlap='push apart' do it")
 
@@ -66,53 +67,9 @@ class MoreauMarch(OdeRun):
         """The contacts in the coordinates of the run, whose start is ``own``."""
         raise NotImplementedError
 
-    def _double_room(self) -> None:
-        known = self._touching()
-        self.contacts.raise_room(2 * self.contacts.room)
-        self._note_warm()
-        self._take_up(*known)
-
-    def _note_warm(self) -> None:
-        s = self.contacts.record.contacts
-        #: What a step takes over from the one before, for steppers that go back.
-        self._warm = s, s.old_key, s.old_impulse, s.old_speed
-
     def first(self) -> np.ndarray:
         """The state, with nothing booked yet."""
         return np.r_[self.own.x, np.zeros(self.contacts.size - len(self.own.x))]
-
-    def memory(self, u: np.ndarray) -> dict[str, Any]:
-        """Also what contacts did in the last step, from which the next one begins to search."""
-        return super().memory(u) | {"touching": self._touching()}
-
-    def _touching(self) -> tuple[np.ndarray, ...]:
-        """Keys, impulses and speeds of the contacts of the last step; its end, its length and the sum over its velocities."""
-        s, *arrays = self._warm
-        last = self.contacts.record.last
-        return *(x[: 3 * s.old_count].copy() for x in arrays), np.array([last.t, last.h, last.sum])
-
-    def _take_up(self, keys: np.ndarray, impulses: np.ndarray, speeds: np.ndarray, step: np.ndarray) -> None:
-        while len(keys) > self._warm[1].size:
-            self._double_room()
-        s, *arrays = self._warm
-        s.old_count = len(keys) // 3
-        for own, given in zip(arrays, (keys, impulses, speeds), strict=True):
-            own[: len(keys)] = given
-        last = self.contacts.record.last
-        last.t, last.h, last.sum = map(float, step)
-
-    def portable(self, saved: Callable[[str], Any]) -> dict[str, Any]:
-        """What contacts did in the last step."""
-        return {"touching": self._touching()}
-
-    def take(self, data: Mapping[str, Any]) -> Any:
-        """Those of another process."""
-        self._take_up(*data["touching"])
-
-    def resumed(self, restart: Restart) -> Any:
-        """Goes on with the impulses of the last step."""
-        self._take_up(*restart.memory["touching"])
-        return super().resumed(restart)
 
     def _check_method(self) -> None:
         pass  # the system chose this kind of run by the method
@@ -128,7 +85,7 @@ class MoreauMarch(OdeRun):
                 break
             done.append(found)
             first, span = found.restart, (found.restart.t, span[1])
-            self._double_room()
+            self.double_room()
         return joined([*done, found]) if done else found
 
     def _march(self, first: Any, span: tuple[float, float], by: Callable[..., Any], more: Sequence[Event], **changes: Any) -> Any:
@@ -181,8 +138,8 @@ class MoreauMarch(OdeRun):
         prepared: Callable[[MoreauMarch], None] = lambda run: None
         if k > 0:
             before = self._one_step(solution, k - 1)
-            touching, rows = before._touching(), before._last_rows()  # the next one may get the same memory
-            prepared = lambda run: run._take_up(*_as_it_was(run, touching, rows))
+            touching, rows = before.touching(), before._last_rows()  # the next one may get the same memory
+            prepared = lambda run: run.take_up(*_as_it_was(run, touching, rows))
         run = self._one_step(solution, k, prepared)
         return run.contacts, float(run.settings.step or 0.0)
 
