@@ -167,7 +167,7 @@ def test_rebounds_are_told() -> None:
 def test_forces_that_laws_leave_open_are_told() -> None:
     """A face that turns while it slides: who carries how much is open, and friction depends on it."""
     m, start, _, wrt, criteria = thrown_box()
-    run = jd.Analysis(m.compile(), "simulate", start, t=0.3, method="moreau", step=0.004)
+    run = jd.Analysis(m.compile(), "simulate", start, t=0.36, method="moreau", step=0.004)
     with pytest.warns(GradientWarning, match="share normal forces that their laws leave open"):
         run.gradient(criteria, wrt)
 

@@ -123,7 +123,7 @@ class MoreauMarch(WarmRun):
         while True:
             self.contacts = self.contacts_of_run()
             self.contacts.begin(*self._control)
-            self._note_warm()
+            self.note_warm()
             notes = Noted(rows=np.zeros((room, NOTED)))
             self.contacts.record.noted = notes
             found = self.go()
