@@ -175,6 +175,7 @@ class Guard(Record):
     action_args: Address
     patient: int
     rests: int
+    passes: int
 
 
 class Watched(Record):

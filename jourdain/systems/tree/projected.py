@@ -395,7 +395,10 @@ class NativeSystem:
             if not isinstance(e, Expr) and self.touching is not None:
                 found.append(Event(self.touching.gap(e), direction, name=f"watch {i}"))
                 continue
-            found.append(Event(self.finding(self.of_state(self._watch(e))), direction, name=f"watch {i}", rests=direction != 0))
+            timed = not e.deps & ~(KINDS["time"] | KINDS["parameter"])  # met to the last digit
+            found.append(
+                Event(self.finding(self.of_state(self._watch(e))), direction, name=f"watch {i}", rests=direction != 0, passes=timed)
+            )
         return found
 
     def _watch(self, e: Expr) -> Function:
