@@ -43,6 +43,9 @@ class Dynamics(Protocol):
     def packed(self) -> bool: ...  # whether functions of its constraints are taken by the entries of their matrices (option ``packed``)
 
     @property
+    def factors_mass(self) -> bool: ...  # whether accelerations of trees come from a factored mass matrix
+
+    @property
     def equations_of_motion(self) -> Any: ...  # symbols, constraint rows (holonomic ones first) and patterns: Equations or like it
 
     @property

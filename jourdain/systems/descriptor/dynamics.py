@@ -33,6 +33,7 @@ class DescriptorDynamics:
 
     form = "straight"
     packed = False
+    factors_mass = False
 
     def __init__(
         self, reference: TreeSystem, descriptor: Descriptor, key: str, stabilisation: tuple[float, float] | None = None,

@@ -49,11 +49,25 @@ _PLANS: WeakKeyDictionary[Any, dict[tuple[int, ...], Plan]] = WeakKeyDictionary(
 #: a kernel factors: written out, the first grow with the square of the amplitudes, the second with their cube, and the compiler's time with them.
 #: The same of the bodies of a long chain where the formulation makes a mass matrix.
 DIRECTIONS, FACTORS = 10, 36
+#: Velocities of bodies that hang together from which on derivatives are formed column by column: written out, their operations grow with the square of that
+#: number, 600 an entry in a spatial chain, and one in any direction with the number itself.
+TOGETHER = 18
 
 
 def _amplitudes(model: Model) -> int:
     """Modes of all flexible bodies; those of a beam of exact kinematics, which are in every term, count three times."""
     return sum(len(b.modes) * (1 if b.curved is None else 3) for b in flexible_bodies(model))
+
+
+def _together(system: Dynamics) -> int:
+    """Velocities of the largest part of the tree that hangs on the ground by one joint: all their accelerations depend on each other."""
+    parts: list[int] = []
+    sizes: dict[int, int] = {}
+    for link in system.equations_of_motion.tree.links:
+        root = parts[link.parent] if link.parent >= 0 else len(parts)
+        parts.append(root)
+        sizes[root] = sizes.get(root, 0) + len(link.freedoms)
+    return max(sizes.values(), default=0)
 
 
 def _filled(system: Dynamics) -> int:
@@ -62,11 +76,7 @@ def _filled(system: Dynamics) -> int:
     An entry belongs to two joints on one path to the ground, and each joint's elimination takes the square of those before it.
     """
     n = system.nv
-    if n < FACTORS:
-        return 0
-    from .semi_recursive import SemiRecursiveSystem
-
-    if not isinstance(system, SemiRecursiveSystem):
+    if n < FACTORS or not system.factors_mass:
         return 0
     before: list[int] = []
     work = 0
@@ -309,7 +319,7 @@ class NativeSystem:
 
     def derivatives(self) -> dict[str, NativeFunction]:
         """∂f/∂x and ∂f/∂t for implicit methods."""
-        if self.system.equations_of_motion.rows or self._by_directions:
+        if self.system.equations_of_motion.rows or self._by_directions or _together(self.system) >= TOGETHER:
             from .alpha import constrained_derivatives
 
             return constrained_derivatives(self)

@@ -52,6 +52,7 @@ class SemiRecursiveSystem(TreeSystem):
     """
 
     formulation = "semi-recursive"
+    factors_mass = True
 
     def __init__(
         self,

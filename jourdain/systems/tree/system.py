@@ -60,6 +60,8 @@ class TreeSystem(System):
     """
 
     formulation = "recursive"
+    #: Whether accelerations of trees come from a factored mass matrix.
+    factors_mass = False
 
     def __init__(self, model: Model, form: str = "auto", reduction: str = "projected") -> None:
         self.model, self.reduction = model, _known_reduction(reduction)
@@ -82,12 +84,14 @@ class TreeSystem(System):
         """Itself."""
         return self
 
-    @cached_property
+    @property
     def packed(self) -> bool:
-        """Whether there are so many constraints, each with few velocities, that their matrices are kept by their entries: what is eliminated
-        as a whole is read from whole matrices."""
-        if len(self._equations.rows) < LARGE or self.formulation != "recursive":
-            return False
+        """Whether there are so many constraints, each with few velocities, that their matrices are kept by their entries."""
+        return self.formulation == "recursive" and len(self._equations.rows) >= LARGE and self._split
+
+    @cached_property
+    def _split(self) -> bool:
+        """Whether constraints are eliminated by fronts; what is eliminated as a whole is read from whole matrices."""
         return bool(fronts_of(rows_of(self.places("constraint_velocities", "J", packed=True), len(self._equations.rows), self.nv)))
 
     @property
