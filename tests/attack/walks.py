@@ -40,6 +40,8 @@ INNER = (
     "Rigid",
     "EventTable",
     "Recovery",
+    "Linearity",
+    "Friction",
 )
 ROOMS = ("contact", "criteria", "library", "structures")
 
@@ -58,7 +60,7 @@ def ball(law: Any) -> jd.Model:
 def beginnings() -> list[Any]:
     """Objects with which walks begin."""
     found: list[Any] = []
-    for kind, (_, start, _) in KINDS.items():
+    for kind in KINDS:
         for formulation in ("recursive", "cartesian"):
             found += prepared(kind, formulation)
         s, x0, _ = prepared(kind, "recursive")
