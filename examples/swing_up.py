@@ -17,7 +17,7 @@ def cart() -> jd.Model:
     rod = m.body("rod", mass="0.3 kg", com=(0, 0, -0.5), inertia=(0.02, 0.02, 0.0))
     rail = m.prismatic("rail", m.ground, body, axis="x")
     m.revolute("pole", body, rod, axis="y")
-    m.force(rail, m.input("force", 0.0))
+    m.force(rail, m.input("force", 0.0, "N"))
     return m
 
 

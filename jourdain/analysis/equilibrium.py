@@ -16,11 +16,11 @@ import numpy as np
 from ..errors import InputError, SolverError, short
 from ..model.contact.methods import touches
 from ..model.values import number
+from ..results.touches import Touches
 from ..shown import Shown
 from ..symbolic.expr import Expr, as_expr
 from ..systems.pushed import touches_rigidly
 from ..systems.state import State
-from ..systems.tree.contact.table import Touch
 from .eigen import growing
 from .equations.balance import Balance, Outcome, Place, Unknown, coordinate_label, coordinate_unit, newton, row_sizes
 from .equations.lost_motion import lost_motion
@@ -67,7 +67,7 @@ class Equilibrium(Shown):
     method: str
     notes: list[str]
     #: rigid contacts that are closed, with their forces
-    contacts: tuple[Touch, ...] = ()
+    contacts: Touches = field(default_factory=Touches)
 
     @property
     def residual(self) -> float:
@@ -238,7 +238,7 @@ def _of_contacts(system: System, x0: Any, inputs: Mapping[str, float] | None, it
     notes = ["forces of contacts are not determined by statics alone: those of least norm are told"] if found.redundant else []
     return Equilibrium(
         system, "static", found.state, outer(system, point.u), {}, entries, dict(zip(names, found.balance.tolist(), strict=True)), multipliers,
-        found.residual.drive_forces(found.loaded), dict(system.parameters), found.steps, "Coulomb's law in displacements", notes, tuple(touching),
+        found.residual.drive_forces(found.loaded), dict(system.parameters), found.steps, "Coulomb's law in displacements", notes, Touches(touching),
     )  # fmt: skip
 
 

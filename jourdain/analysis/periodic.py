@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError, short
+from ..model.values import instant
 from ..shown import Shown
 from ..systems.modes import mode_names
 from ..systems.pushed import touches_rigidly
@@ -54,6 +55,7 @@ def periodic(system: System, state: Any = None, period: Any = None, rtol: float 
     given state is told then.
     """
     what = f"periodic '{system.model.name}'"
+    period = instant(period, f"{what}: period")
     if not (isinstance(period, int | float | np.number) and 0 < period <= sys.float_info.max):
         raise InputError(f"{what}: period = {short(period)} must be a positive number of seconds, such as that of the drives")
     given = system.state(state)

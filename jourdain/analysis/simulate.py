@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import InputError, short
 from ..model.contact.methods import touches
-from ..model.values import number
+from ..model.values import instant
 from ..reals import real, reals
 from ..results.solution import Solution
 from ..solvers import ADAPTIVE, AUTO, EXPLICIT, IMPLICIT
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    system: System, x0: State | Solution | Mapping[str, Any] | None = None, t: float | Sequence[float] | None = None, method: str | None = None, *,
-    inputs: Mapping[str, Any] | None = None, parameters: np.ndarray | None = None, **options: Any,
+    system: System, x0: State | Solution | Mapping[str, Any] | None = None, t: float | str | Sequence[float | str] | None = None, method: str | None = None, *,
+    inputs: Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | np.ndarray | None = None, **options: Any,
 ) -> Solution:  # fmt: skip
     """Simulates from a state for ``t`` seconds (or from t[0] to t[1]); all options are told by :meth:`.System.simulate`.
 
@@ -48,7 +48,7 @@ def simulate(
         if found is not None:
             return found
     if parameters is not None:
-        system = system.copy(parameters)
+        system = with_parameters(system, parameters)
     if "formulation" in options:
         word = options.pop("formulation")
         warnings.warn(f"simulate: formulation='{word}' is now written reduction='{word}'", DeprecationWarning, stacklevel=3)
@@ -82,6 +82,15 @@ def _check_arrives(name: str, step: float, span: tuple[float, float]) -> None:
         raise InputError(
             f"simulate '{name}': steps of {step:g} s never reach t = {span[1]:g} s, where times differ by {least:.2g} s at least; take longer steps"
         )
+
+
+def with_parameters(system: System, parameters: Mapping[str, Any] | np.ndarray) -> System:
+    """A copy of a system with other values of all its parameters, or of those that are named."""
+    if not isinstance(parameters, Mapping):
+        return system.copy(parameters)
+    found = system.copy()
+    found.set_parameters(**parameters)
+    return found
 
 
 def started(system: System, x0: Any, t: Any) -> tuple[State, Restart | None, tuple[float, float]]:
@@ -228,7 +237,8 @@ def span_of(name: str, begun: float, t: Any) -> tuple[float, float]:
     except InputError:
         raise
     except (TypeError, ValueError):
-        raise InputError(f"simulate '{name}': the time {short(t)} is neither a number of seconds nor a pair (start, end)") from None
+        told = "; instants of output are times=…, beside t" if np.size(t) > 2 else ""
+        raise InputError(f"simulate '{name}': the time {short(t)} is neither a number of seconds nor a pair (start, end){told}") from None
     if not (last > first and math.isfinite(last - first)):
         raise InputError(f"simulate '{name}': the end {last:g} s is not after the start {first:g} s, or not finite")
     return first, last
@@ -236,7 +246,7 @@ def span_of(name: str, begun: float, t: Any) -> tuple[float, float]:
 
 def seconds(given: Any, what: str) -> float:
     """A time (s), perhaps written with its unit."""
-    return number(given, what, "s") if isinstance(given, str) else real(given)
+    return real(instant(given, what))
 
 
 def instants_of(name: str, span: tuple[float, float], times: Any, outputs: int | None) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..model.values import instant
 from ..results.solution import Solution
 from ..solvers import AUTO, METHODS, load_method
 from ..systems.constraints import check_closed
@@ -26,7 +27,7 @@ TAKES = ("rtol", "atol", "max_step", "max_steps")
 
 
 def stepper(
-    system: System, x0: State | Solution | Mapping[str, Any] | None, step: float, method: str | None = None, *,
+    system: System, x0: State | Solution | Mapping[str, Any] | None, step: float | str, method: str | None = None, *,
     inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None, others: Mapping[str, Any] | None = None,
     parameters: np.ndarray | None = None, **options: Any,
 ) -> Stepper:  # fmt: skip
@@ -34,6 +35,7 @@ def stepper(
     if parameters is not None:
         system = system.copy(parameters)
     model = system.model
+    step = instant(step, f"stepper '{model.name}': step")
     if not (isinstance(step, (int, float, np.number)) and 0.0 < step < np.inf):
         raise InputError(f"stepper '{model.name}': step = {step!r} must be a positive number of seconds")
     phased = bool(model.switches) and not system.goes_through_phases

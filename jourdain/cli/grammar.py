@@ -11,6 +11,7 @@ from .crash import add_parser as add_crash_parser
 from .cvt import add_parser as add_cvt_parser
 from .design import add_parsers as add_design_parsers
 from .model import add_parser as add_model_parser
+from .parts import DURATION
 from .restitution import add_parser as add_restitution_parser
 from .store import add_parser as add_store_parser
 from .structure import add_parser as add_structure_parser
@@ -66,7 +67,7 @@ def build_parser() -> argparse.ArgumentParser:
     p.add_argument("--markdown", action="store_true", help="as Markdown instead of text")
 
     p = verb(verbs, "compare", compare, "all formulations of the model side by side: size, cost, agreement, drift")
-    add_start(p, 1.0)
+    add_start(p, DURATION)
     p.add_argument("-o", "--output", metavar="FILE", help="also as bars (.png .svg .pdf)")
 
     p = verb(verbs, "export", export, "source code of the model's functions")
@@ -74,11 +75,11 @@ def build_parser() -> argparse.ArgumentParser:
     p.add_argument("--functions", metavar="NAMES", help="names separated by commas (default: dynamics, energy, reactions …)")
     p.add_argument("-o", "--output", metavar="FOLDER", help="folder, or file of --standalone (default: MODEL-LANGUAGE)")
     p.add_argument("--standalone", action="store_true", help="one C program that simulates the model")
-    add_start(p, 1.0)
+    add_start(p, DURATION)
     p.add_argument("--step", type=seconds, default=1e-3, metavar="S", help="step of --standalone in s (default: 0.001)")
 
     p = verb(verbs, "simulate", simulate, "motion from a start, as a summary, tables, plots and pages")
-    add_start(p, None)
+    add_start(p, 0.0, f"as long as the model's own simulation, else {DURATION:g} s")
     add_method(p)
     p.add_argument(
         "-o", "--output", action="append", default=[], metavar="FILE",
@@ -168,14 +169,16 @@ def add_method(p: argparse.ArgumentParser) -> None:
     p.add_argument("--method", help="method of integration (default: auto, dopri5 and where it is stiff radau; directors: energy-momentum)")
     p.add_argument("--step", type=seconds, default=None, metavar="S", help="fixed or first step in s (directors: 0.01)")
     p.add_argument("--rtol", type=positive, help="relative tolerance of a step (default: 1e-8; directors: steps of one size)")
+    p.add_argument(
+        "--overlap", choices=("push apart",), help="what becomes of bodies that overlap at the start (default: refused, or told)"
+    )
     p.add_argument("--outputs", type=int, default=None, metavar="N", help="that many equally spaced rows (default: all steps)")
 
 
-def add_start(p: argparse.ArgumentParser, duration: float | None, without: str = "the model at rest") -> None:
+def add_start(p: argparse.ArgumentParser, duration: float, without: str = "the model at rest") -> None:
     """Options that say where a motion begins and how long it lasts."""
-    default = f" (default: {duration:g})" if duration else "" if duration is None else f" (default: {without})"
-    time = {"default": duration, "required": duration is None, "help": f"duration in s{default}"}
-    p.add_argument("-t", "--time", type=seconds, metavar="S", **time)  # type: ignore[arg-type]
+    default = f"{duration:g}" if duration else without
+    p.add_argument("-t", "--time", type=seconds, default=duration, metavar="S", help=f"duration in s (default: {default})")
     p.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE",
         help="initial coordinate, velocity or state, parameter or input, such as hinge=30deg; may be repeated",

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ..model import Model
 
 PICTURES = (".png", ".svg", ".pdf")
+#: How long a motion lasts (s) where nothing says so.
+DURATION = 1.0
 TABLES = (".npz", ".csv", ".parquet", ".h5", ".mat")
 
 
@@ -33,17 +35,19 @@ def load(options: argparse.Namespace, said: bool = True) -> Model:
 
 def motion(options: argparse.Namespace) -> Any:
     """The solution that the options of a start and a method describe."""
-    from ..io.model_files.analyses import starting
+    from ..io.model_files.analyses import own_duration, starting
     from ..results.interrupted import what_is_kept
     from ..systems.formulations import formulate
     from ..systems.run import SimulationInterrupted
 
-    system, start = starting(load(options), settings(options.set), options.formulation)
+    model = load(options)
+    span = options.time or own_duration(model) or DURATION
+    system, start = starting(model, settings(options.set), options.formulation)
     chosen, formulated = integration(options), formulate(system, options.formulation)
     if options.formulation == "directors" and options.rtol:
         chosen["adaptive"] = True
     try:
-        return formulated.simulate(start, options.time, outputs=options.outputs, progress=sys.stderr.isatty(), **chosen)
+        return formulated.simulate(start, span, outputs=options.outputs, progress=sys.stderr.isatty(), **chosen)
     except SimulationInterrupted as error:
         if not len(error.solution):
             raise
@@ -54,8 +58,8 @@ def motion(options: argparse.Namespace) -> Any:
 
 
 def integration(options: argparse.Namespace) -> dict[str, Any]:
-    """Method, step and tolerance, as far as they are given."""
-    return {k: x for k in ("method", "step", "rtol") if (x := getattr(options, k)) is not None}
+    """Method, step, tolerance and what becomes of overlaps, as far as they are given."""
+    return {k: x for k in ("method", "step", "rtol", "overlap") if (x := getattr(options, k)) is not None}
 
 
 def settings(texts: Sequence[str]) -> dict[str, float | str]:

@@ -23,11 +23,17 @@ def power(x: float, n: float) -> float:
 
 
 @hot
+def normal_pull(law: Any, depth: float, rate: float) -> float:
+    """K δⁿ + D δ̇, which pulls where it is negative; δ = 0 where bodies are apart."""
+    return law[0] * power(max(depth, 0.0), law[1]) + law[2] * rate  # type: ignore[no-any-return]
+
+
+@hot
 def normal_force(law: Any, depth: float, rate: float) -> float:
     """max(0, K δⁿ + D δ̇) for δ ≥ 0."""
     if depth < 0.0:
         return 0.0
-    return max(law[0] * power(depth, law[1]) + law[2] * rate, 0.0)
+    return max(normal_pull(law, depth, rate), 0.0)
 
 
 @hot
@@ -41,9 +47,9 @@ def kick(law: Any, depth: float, rate: float, compliance: float, h: float) -> fl
 
 @hot
 def booked(
-    contacts: Any, number: int, touching: bool, force: float, t_old: float, t: float, depth_old: float, depth: float
-) -> tuple[int, bool]:
-    """Begin and end of contacts, where δ crosses zero on a straight line between steps; where damping ends a contact before, at the step."""
+    contacts: Any, number: int, touching: bool, force: float, pull_old: float, pull: float, t_old: float, t: float, depth_old: float, depth: float
+) -> tuple[int, bool]:  # fmt: skip
+    """Begin and end of contacts: where δ, or before it with damping the law's force, crosses zero on a straight line between steps."""
     if force > 0.0 and not touching:
         if number < contacts.shape[0]:
             share = 1.0
@@ -56,6 +62,8 @@ def booked(
         share = 1.0
         if depth < 0.0 and depth_old > 0.0:
             share = depth_old / (depth_old - depth)
+        if pull < 0.0 < pull_old:
+            share *= pull_old / (pull_old - pull)
         contacts[last, 1] = t_old + share * (t - t_old)
         return number, False
     return number, touching
@@ -82,7 +90,7 @@ def march_modes(
         rate += s[i] * v[i]
         compliance += s[i] * s[i]
     number, touching, rows, since = 0, False, 0, 0
-    depth_old = depth
+    depth_old, pull_old = depth, 0.0
     k = 0
     while True:
         t = t0 + k * h
@@ -90,12 +98,12 @@ def march_modes(
         if k > 0:
             p = kick(law, depth, rate, compliance, 0.5 * h)
         rate -= compliance * p
-        force = normal_force(law, depth, rate)
+        force, pull = normal_force(law, depth, rate), normal_pull(law, depth, rate)
         if k == 0 and depth >= 0.0 and rate > 0.0:  # bodies that touch at the start
             contacts[0, 0] = t
             number, touching = 1, True
         elif not (touching and k <= 1):
-            number, touching = booked(contacts, number, touching, force, t - h, t, depth_old, depth)
+            number, touching = booked(contacts, number, touching, force, pull_old, pull, t - h, t, depth_old, depth)
         since = 0 if touching else since + 1
         last = k == steps or (number > 0 and since >= quiet)
         if (k % stride == 0 or last) and rows < trace.shape[0]:
@@ -116,7 +124,7 @@ def march_modes(
         total = p + again
         if number > 0:
             contacts[min(number, contacts.shape[0]) - 1, 2] += total
-        depth_old = depth
+        depth_old, pull_old = depth, pull
         depth, rate = 0.0, 0.0
         for i in range(n):
             a, b = q[i], v[i] - s[i] * total
@@ -220,7 +228,7 @@ def march_waves(
     number, touching, since = 1, True, 0
     contacts[0, 0] = 0.0
     before = 0.0
-    depth_old = 0.0
+    depth_old, pull_old = 0.0, 0.0
     k = 0
     while True:
         dxa, dxb, dva, dvb = 0.0, 0.0, 0.0, 0.0
@@ -251,13 +259,14 @@ def march_waves(
                 trace[k, 1] = f
                 trace[k, 2] = xa
                 trace[k, 3] = xb
+                pull = normal_pull(law, ya - yb, free_a - free_b)
                 if k > 1:
                     was, were = touching, number
-                    number, touching = booked(contacts, number, touching, f, (k - 1) * h, k * h, depth_old, ya - yb)
+                    number, touching = booked(contacts, number, touching, f, pull_old, pull, (k - 1) * h, k * h, depth_old, ya - yb)
                     if was and not touching:
                         contacts[min(were, contacts.shape[0]) - 1, 2] = p - before
                         before = p
-                depth_old = ya - yb
+                depth_old, pull_old = ya - yb, pull
         since = 0 if touching else since + 1
         if k == steps or since >= quiet:
             if touching:
@@ -312,7 +321,7 @@ def march_elements(
                 force += stiffness[j] * power(indentation(stiffness[j], exponent, yielding, deep), exponent)
         if k > 1:
             was, were = touching, number
-            number, touching = booked(contacts, number, touching, force, t - h, t, depth_old, depth)
+            number, touching = booked(contacts, number, touching, force, 0.0, 0.0, t - h, t, depth_old, depth)
             if was and not touching:
                 contacts[min(were, contacts.shape[0]) - 1, 2] = total - before
                 before = total

@@ -15,12 +15,12 @@ import numpy as np
 from ..errors import InputError
 from ..model.shapes.base import Shape
 from ..model.shapes.mass import Placement
-from ..model.shapes.meshes import FORMATS, mesh
+from ..model.shapes.meshes import FORMATS, Mesh, mesh
+from .collada import read_collada
 from .model_files.placement import Pose
 
 if TYPE_CHECKING:
     from ..model.shapes.mass import MassProperties
-    from ..model.shapes.meshes import Mesh
 
 Packages = Mapping[str, str | os.PathLike[str]] | Callable[[str], str | os.PathLike[str] | None] | None
 
@@ -38,12 +38,22 @@ def hex_colour(rgba: Any) -> str:
 
 
 @lru_cache(maxsize=64)
-def _load(path: str, scale: tuple[float, float, float]) -> Mesh:
-    raw = mesh(path, display_only=True)
-    if scale == (1.0, 1.0, 1.0):
-        return raw
-    faces = raw.faces[:, ::-1] if np.prod(scale) < 0 else raw.faces
-    return mesh((raw.vertices * np.array(scale), faces), display_only=True)
+def _load(path: str, scale: tuple[float, float, float]) -> tuple[Mesh, tuple[tuple[str | None, int], ...]]:
+    """The mesh of a file, and how many of its triangles have which colour, one after the other."""
+    if path.lower().endswith(".dae"):
+        drawn = read_collada(path)
+        ends = np.cumsum([count for _, count in drawn.painted])
+        meshes = [
+            mesh((drawn.vertices, faces), display_only=True, colour=colour)
+            for (colour, _), faces in zip(drawn.painted, np.split(drawn.faces, ends[:-1]), strict=True)
+        ]
+    else:
+        meshes = [mesh(path, display_only=True)]
+    before = np.cumsum([0, *(len(m.vertices) for m in meshes)])
+    vertices = np.concatenate([m.vertices for m in meshes]) * np.array(scale)
+    faces = np.concatenate([m.faces + n for m, n in zip(meshes, before, strict=False)])
+    faces = faces[:, ::-1] if np.prod(scale) < 0 else faces
+    return Mesh(vertices, faces, colour=meshes[0].colour), tuple((m.colour, len(m.faces)) for m in meshes)
 
 
 @dataclass(frozen=True)
@@ -72,7 +82,7 @@ class MeshFile(Shape):
     @property
     def loaded(self) -> Mesh:
         """The mesh with its vertices."""
-        return _load(self.path, self.scale)
+        return _load(self.path, self.scale)[0]
 
     def _own_volume(self) -> MassProperties:
         return self.loaded._own_volume()
@@ -87,7 +97,11 @@ class MeshFile(Shape):
         return self.loaded._own_contains(points)
 
     def _drawing(self) -> dict[str, Any]:
-        return {**replace(self.loaded, placement=self.placement)._drawing(), "colour": self.colour}
+        drawing = replace(self.loaded, placement=self.placement)._drawing()
+        if self.colour is not None:
+            return {**drawing, "colour": self.colour}
+        _, painted = _load(self.path, self.scale)
+        return {**drawing, "painted": painted} if len(painted) > 1 else drawing
 
     def coloured(self, colour: str) -> Self:
         """The mesh painted in a colour given as "#rrggbb"."""
@@ -132,7 +146,7 @@ class MeshFinder:
         except (OSError, ValueError) as error:
             return None, f"its path cannot be used ({error})"
         if path.suffix.lower() not in FORMATS:
-            return None, f"the format '{path.suffix}' is not read (STL, OBJ, PLY and GLB are)"
+            return None, f"the format '{path.suffix}' is not read (STL, OBJ, PLY, GLB and DAE are)"
         return path, ""
 
     def _locate(self, name: str) -> tuple[Path | None, str]:
@@ -167,7 +181,7 @@ class MeshFinder:
         path = Path(self.folder or "/", name).resolve()
         given = list(self.packages.values()) if isinstance(self.packages, Mapping) else []
         if not any(path.is_relative_to(Path(root).resolve()) for root in (self.root, *given) if root is not None):
-            return None, "it lies outside the folder of the model; pass folder= to allow another one"
+            return None, "it lies outside the folder of the model; pass root= to allow another one"
         return path, ""
 
     def _package(self, name: str) -> Path | None:

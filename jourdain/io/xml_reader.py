@@ -171,6 +171,13 @@ def read_xml(source: str | os.PathLike[str] | bytes, expected: tuple[str, ...] =
     return root, path
 
 
+def one_root(reader: str, root: str | os.PathLike[str] | None, folder: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
+    """The folder that files may come from, whichever of its two words it is given by."""
+    if root is not None and folder is not None:
+        raise InputError(f"{reader}: folder = {str(folder)!r} is another word for root = {str(root)!r}; give one of them")
+    return folder if root is None else root
+
+
 def _load(source: str | os.PathLike[str] | bytes) -> tuple[bytes, Path | None]:
     if isinstance(source, bytes):
         return _bounded(source, "text"), None

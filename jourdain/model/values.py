@@ -199,6 +199,11 @@ def number(given: Any, what: str, expects: str | None = None) -> float:
     return float(e)
 
 
+def instant(given: Any, what: str) -> Any:
+    """Seconds of a time that is written with its unit ("2 ms"); all else as it is."""
+    return number(given, what, "s") if isinstance(given, str) else given
+
+
 def traced(law: Callable[..., Any], what: str, *symbols: Any) -> Any:
     """What a law gives for symbols; one that gives something else each time it is asked cannot be written down once."""
     try:

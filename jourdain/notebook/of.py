@@ -27,6 +27,7 @@ from jourdain.results.solution import Solution
 from jourdain.results.style import COLOURS
 from jourdain.results.summary import amount, duration, heading
 from jourdain.results.summary import rows as summary_rows
+from jourdain.results.touches import HEAD, Touches, cells
 from jourdain.systems.compiled import Compiled
 from jourdain.systems.state import State
 
@@ -126,6 +127,11 @@ def _events(events: EventTable) -> str:
 @html_of.register
 def _(events: EventTable) -> str:
     return whole(_events(events) if len(events) else text(str(events)))
+
+
+@html_of.register
+def _(touches: Touches) -> str:
+    return whole(table(HEAD, map(cells, touches)) if len(touches) else text(str(touches)))
 
 
 @html_of.register

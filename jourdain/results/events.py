@@ -11,6 +11,7 @@ import numpy as np
 
 from jourdain.errors import InputError
 from jourdain.results.channel import Array, unknown
+from jourdain.results.columns import in_columns
 from jourdain.shown import Shown
 
 if TYPE_CHECKING:
@@ -153,13 +154,14 @@ class EventTable(Shown, Sequence[Occurrence]):
 
     def __str__(self) -> str:
         if not self._rows:
-            return "no events"
+            declared = (
+                f": {', '.join(self._known)} did not happen"
+                if self._known
+                else " are declared (m.event); impacts are in sol.contacts.impacts"
+            )
+            return f"no events{declared}"
         table = [("t [s]", "event", "what", "change"), *((f"{e.t:.9g}", e.name, e.did, e.told) for e in self._rows[:_MOST_ROWS])]
-        width = [max(len(row[i]) for row in table) for i in range(4)]
-        lines = [
-            "  ".join((row[0].rjust(width[0]), *(c.ljust(w) for c, w in zip(row[1:], width[1:], strict=True)))).rstrip() for row in table
-        ]
-        return "\n".join([*lines, *([f"… and {len(self) - _MOST_ROWS} more"] if len(self) > _MOST_ROWS else [])])
+        return "\n".join([in_columns(table, right=[0]), *([f"… and {len(self) - _MOST_ROWS} more"] if len(self) > _MOST_ROWS else [])])
 
 
 def _number(x: Any) -> str:

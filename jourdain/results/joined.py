@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from jourdain.errors import InputError
 from jourdain.model.units import convert
+from jourdain.results.books import counted_on
 from jourdain.results.channel import Array
 from jourdain.results.frames import FrameMotion
 
@@ -28,7 +29,8 @@ def concatenated(first: Solution, second: Solution) -> Solution:
 
     def rows(name: str) -> Array:
         mine, its = first.channel(name), second.channel(name)
-        return np.concatenate([mine.samples, convert(its.samples, its.unit, mine.unit) if mine.unit != its.unit else its.samples])
+        following = convert(its.samples, its.unit, mine.unit) if mine.unit != its.unit else its.samples
+        return np.concatenate([mine.samples, counted_on(name, following, mine.samples[-1]) if len(first) else following])
 
     def frames(name: str) -> FrameMotion:
         following = second.frame(name)
@@ -40,12 +42,13 @@ def concatenated(first: Solution, second: Solution) -> Solution:
     both = first.frame_provider is not None and second.frame_provider is not None
     return first._derive(
         np.concatenate([first.t, second.t]), rows, frames if both else None,
-        metadata=metadata, statistics=_added(first.statistics, second.statistics), dense=_joined_dense(first, second),
+        metadata=metadata, statistics=added(first.statistics, second.statistics), dense=_joined_dense(first, second),
         events=lambda: first.events + second.events,
     )  # fmt: skip
 
 
-def _added(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+def added(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """Statistics of two runs: numbers add up."""
     total = dict(second) | first
     for key in first.keys() & second.keys():
         numbers = all(isinstance(x[key], (int, float)) and not isinstance(x[key], bool) for x in (first, second))

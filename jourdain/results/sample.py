@@ -24,9 +24,9 @@ def instant(given: Any) -> Any:
     """Seconds from a text such as "500 ms"; all else as it is."""
     if not isinstance(given, str):
         return given
-    from jourdain.model.values import number
+    from jourdain.model import values
 
-    return number(given, f"the time {given!r} is not a number of seconds, nor a text with a unit", "s")
+    return values.instant(given, f"the time {given!r} is not a number of seconds, nor a text with a unit")
 
 
 def seconds(given: Any) -> float:

@@ -17,6 +17,7 @@ from jourdain.model.units import UnitError
 from jourdain.reals import reals
 from jourdain.results import interpolation
 from jourdain.results.channel import Array, Channel, UnknownChannelError, as_channel, check_name, unknown
+from jourdain.results.elsewhere import not_there
 from jourdain.results.events import EventTable
 from jourdain.results.frames import FRAME_FIELDS, FRAME_UNITS, FrameChannels, FrameMotion, FrameProvider, as_motion
 from jourdain.results.interpolation import Places, Side
@@ -114,7 +115,7 @@ class Solution(Shown):
     def __getattr__(self, name: str) -> Any:
         whole = self.__dict__.get("_whole")
         if whole is None or name not in _LATER:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+            raise AttributeError(not_there(self, name))
         for made, x in whole().__dict__.items():
             self.__dict__.setdefault(made, x)
         self.__dict__.pop("_whole", None)
@@ -410,7 +411,7 @@ class Solution(Shown):
             self.t, self._channels | channels, self.metadata, self.statistics, self.system,
             derivatives=self.derivatives, dense=self.dense, events=lambda: self.events,
         )  # fmt: skip
-        rebind = getattr(self.frame_provider, "rebind", None)
+        rebind = getattr(self.frame_provider, "rebind", None) if channels.keys() & self._channels.keys() else None
         new.frame_provider = rebind(new) if rebind is not None else self.frame_provider
         return new
 

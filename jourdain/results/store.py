@@ -24,6 +24,7 @@ import numpy as np
 from jourdain.errors import InputError, JourdainError
 from jourdain.results import metadata
 from jourdain.results.channel import Array, Channel, unknown
+from jourdain.results.columns import in_columns
 from jourdain.results.events import EventTable
 from jourdain.results.filter import parse
 from jourdain.results.run_writer import RunWriter, as_json, now, unpacked
@@ -69,9 +70,7 @@ class Comparison(Shown):
     def __str__(self) -> str:
         head = ("", *(f"run {run}" for run in self.runs))
         body = [(name, *map(_short, row)) for name, row in (self.different | self.final).items()]
-        table = [head, *body]
-        width = [max(len(row[i]) for row in table) for i in range(len(head))]
-        return "\n".join("  ".join(x.ljust(w) for x, w in zip(row, width, strict=True)).rstrip() for row in table)
+        return in_columns([head, *body])
 
 
 Runs = list[RunRecord]

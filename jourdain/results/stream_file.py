@@ -15,8 +15,12 @@ import numpy as np
 
 from jourdain.errors import InputError
 from jourdain.results import metadata
+from jourdain.results.books import BOOKS, counted_on
+from jourdain.results.channel import Channel
+from jourdain.results.events import EventTable
 from jourdain.results.exchange import columns, need
 from jourdain.results.files import _HDF5_BLOCK, _HDF5_MARK, _HEADER, FORMAT
+from jourdain.results.joined import added
 from jourdain.results.solution import Solution
 
 #: Headers of this version have no digest of all numbers, which are not all in memory at any time.
@@ -24,12 +28,15 @@ WITHOUT_DIGEST = 1
 
 
 class StreamFile:
-    """A file to which pieces of a solution are added, with the channels of the first one that ``names`` keep."""
+    """A file to which pieces of a run are added, with the channels of the first one that ``names`` keep (energies, figures of contacts and those that are computed, where none are named)."""
 
     def __init__(self, path: str | Path, names: Sequence[str] | None = None) -> None:
         self.path, self.names = Path(path), names
         self.samples = 0
         self._last: Solution | None = None
+        #: What the pieces so far have come to: books of energy, events, statistics.
+        self._books: dict[str, float] = {}
+        self._events, self._statistics = EventTable(), dict[str, Any]()
         kinds = {".h5": _Hdf5, ".hdf5": _Hdf5, ".parquet": _Parquet}
         if self.path.suffix.lower() not in kinds:
             raise InputError(f"file {str(path)!r}: results are streamed to .h5, .hdf5 or .parquet, not to {self.path.suffix!r}")
@@ -39,10 +46,33 @@ class StreamFile:
 
     def add(self, piece: Solution) -> None:
         """Adds the rows of a piece; the first one, which ended the piece before, is left out."""
-        kept = piece if self.names is None else piece.select(*self.names)
         first = 0 if self._last is None else int(piece.t[0] == self._last.t[-1])
+        names = self._names(piece)
+        kept = piece.with_channels(**self._missing(piece, names), **self._counted_on(piece, names)).select(*names)
         self._file.add(kept, first)
         self.samples, self._last = self.samples + len(kept.t) - first, kept
+        self._events, self._statistics = self._events + piece.events, added(self._statistics, piece.statistics)
+
+    def _names(self, piece: Solution) -> Sequence[str]:
+        """The channels of the first piece that are kept."""
+        if self._last is not None:
+            return self._last.names
+        return (
+            piece.names(*self.names)
+            if self.names is not None
+            else [n for n in piece.names if n.startswith(("energy.", "contacts.")) or piece.channel(n).computed]
+        )
+
+    def _missing(self, piece: Solution, names: Sequence[str]) -> dict[str, Channel]:
+        """Channels that a later piece does not have are zero, as of constraints that have let go."""
+        known = {n: self._last.channel(n) for n in names if n not in piece} if self._last is not None else {}
+        return {n: c.like(np.zeros((len(piece.t), *c.values.shape[1:]))) for n, c in known.items()}
+
+    def _counted_on(self, piece: Solution, names: Sequence[str]) -> dict[str, Channel]:
+        """Books that go on from those of the piece before."""
+        found = {n: piece.channel(n).like(counted_on(n, piece[n], self._books.get(n, 0.0))) for n in BOOKS if n in names and n in piece}
+        self._books |= {n: float(c.values[-1]) for n, c in found.items()}
+        return found
 
     def close(self) -> None:
         """Ends the file."""
@@ -56,7 +86,7 @@ class StreamFile:
         ]
         head = {
             "format": FORMAT, "version": WITHOUT_DIGEST, "samples": self.samples, "channels": described, "derivatives": sol.derivatives,
-            "metadata": sol.metadata, "statistics": sol.statistics, "events": sol.events.plain(),
+            "metadata": sol.metadata, "statistics": self._statistics, "events": self._events.plain(),
         }  # fmt: skip
         self._file.close(metadata.dumps(head))
 

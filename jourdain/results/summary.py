@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jourdain.results.channel import Channel
+from jourdain.results.columns import in_columns
 
 if TYPE_CHECKING:
     from jourdain.results.solution import Solution
@@ -71,12 +72,7 @@ def _rest(sol: Solution) -> str:
 def plain_summary(sol: Solution) -> str:
     """The summary as plain text."""
     table = [_COLUMNS, *rows(sol)]
-    width = [max(len(row[i]) for row in table) for i in range(len(_COLUMNS))]
-    right = (False, False, True, True, True, False)
-    lines = [
-        "  ".join(cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(row, width, right, strict=True)).rstrip() for row in table
-    ]
-    return "\n".join([heading(sol), *lines, *filter(None, [_rest(sol)])])
+    return "\n".join([heading(sol), in_columns(table, right=[2, 3, 4]), *filter(None, [_rest(sol)])])
 
 
 def rich_summary(sol: Solution) -> Any:

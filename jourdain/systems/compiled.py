@@ -43,6 +43,17 @@ class Compiled(Shown, ABC):
     those of the joint coordinates of the model's tree; ``reference`` is the recursive system that speaks them natively (a tree is its own).
     """
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            from ..results.elsewhere import meant
+            from ..results.solution import Solution
+
+            told = f"a compiled system has no '{name}'"
+            if not name.startswith("_") and hasattr(Solution, meant(name)) and not hasattr(type(self), meant(name)):
+                told += f": ask the solution of a run, sol = s.simulate(…), for sol.{meant(name)}"
+            raise AttributeError(told, name=name, obj=self)
+
     #: The word by which it was compiled.
     formulation: str
     #: The method of ``simulate`` where none is named.

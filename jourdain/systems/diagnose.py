@@ -36,7 +36,7 @@ def explain_failure(native: NativeSystem, trajectory: Trajectory, inputs: Inputs
     if cause is None:
         cause = bad_law(native, inputs, t, x, max(_time_of(trajectory.message, t), t + step))
     if cause is None and "status 2" in message:
-        cause = _unsolved(system, t, x, native._parameters)
+        cause = "the mechanism locks there: its constraints leave a motion without inertia"
     return f"{message}: {cause}" if cause else message
 
 
@@ -107,25 +107,11 @@ def allowed_inertia(M: np.ndarray, J: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return values, Z @ vectors
 
 
-#: Least part of the largest singular value of the constraints, and of the largest inertia of an allowed motion, with which a mechanism does not lock.
-INDEPENDENT, SOUND = 1e-6, 1e-10
-
-
-def _unsolved(system: Dynamics, t: float, x: np.ndarray, parameters: np.ndarray | None) -> str:
-    """Why accelerations were not found although every law gives numbers: a lock, or independent coordinates that are nearly dependent."""
-    M, J = _mass_and_constraints(system, t, x, parameters)
-    sizes = np.linalg.svd(J, compute_uv=False) if J.size and np.isfinite(M).all() and np.isfinite(J).all() else np.zeros(1)
-    values = allowed_inertia(M, J)[0] if sizes[-1] > INDEPENDENT * sizes[0] else np.zeros(0)
-    if len(values) and values[0] > SOUND * values[-1]:
-        return (
-            f"the mechanism does not lock there, but its {len(J)} loop equations follow from each other through so many loops that joint coordinates lose all digits; "
-            "use compile(formulation='natural') or 'cartesian'"
-        )
-    return "the mechanism locks there: its constraints leave a motion without inertia"
-
-
-def _mass_and_constraints(system: Dynamics, t: float, x: np.ndarray, parameters: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """M and J at an instant, with other parameters if they are given."""
+def singular_mass(system: Dynamics, t: float, x: np.ndarray, parameters: np.ndarray | None = None) -> str | None:
+    """Names the joint that moves no mass, and its body, when the mass matrix (on the constraints) is singular."""
+    if not system.nv:
+        return None
+    eq = system.equations_of_motion
     before = system.parameter_vector
     try:
         if parameters is not None:
@@ -134,15 +120,6 @@ def _mass_and_constraints(system: Dynamics, t: float, x: np.ndarray, parameters:
     finally:
         if parameters is not None:
             system.function("descriptor").set_parameters(before)
-    return M, J
-
-
-def singular_mass(system: Dynamics, t: float, x: np.ndarray, parameters: np.ndarray | None = None) -> str | None:
-    """Names the joint that moves no mass, and its body, when the mass matrix (on the constraints) is singular."""
-    if not system.nv:
-        return None
-    eq = system.equations_of_motion
-    M, J = _mass_and_constraints(system, t, x, parameters)
     if not (np.isfinite(M).all() and np.isfinite(J).all()):
         return None
     values, vectors = allowed_inertia(M, J)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError, short
-from ..model.values import number, traced, value
+from ..model.values import instant, number, traced, value
 from ..reals import NotReal, real
 from ..solvers.ode.events import Event, Samples
-from ..symbolic.expr import Expr, as_expr
-from ..symbolic.graph import evaluate
+from ..symbolic.expr import KINDS, Expr, as_expr
+from ..symbolic.graph import evaluate, free_symbols
 from ..symbolic.tables import table
 from ..told import told
 from .callbacks import Named, finite
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from .system import System
     from .tree.projected import NativeSystem
 
+#: What an expression of time and parameters depends on.
+TIMED = KINDS["time"] | KINDS["parameter"]
 #: The model's state that belongs to a time and a state of a run.
 StateOf = Callable[[float, np.ndarray], State]
 
@@ -42,6 +44,11 @@ class Controller:
 
     law: Callable[[State], float] | Expr
     period: float
+
+    def __init__(self, law: Callable[[State], float] | Expr, period: float | str) -> None:
+        """The period is in seconds, or written with its unit: "2 ms"."""
+        object.__setattr__(self, "law", law)
+        object.__setattr__(self, "period", instant(period, "controller: its period"))
 
 
 class Inputs:
@@ -109,15 +116,24 @@ class Inputs:
                 self.controllers[name] = item
             elif isinstance(item, tuple):
                 self.signals[model.inputs[name].symbol] = as_expr(table(*item, name=name)(model.time))
-            elif callable(item):
+            elif callable(item) or (isinstance(item, Expr) and not item.is_number):
                 self.signals[model.inputs[name].symbol] = self._signal(name, item)
             else:
                 self.constants[name] = number(item, f"input '{name}'", model.inputs[name].unit or None)
 
-    def _signal(self, name: str, law: Callable[[Any], Any]) -> Expr:
-        """A signal as an expression of time."""
-        item, what = self.system.model.inputs[name], f"signal of '{name}'"
-        return value(traced(law, what, self.system.model.time), f"{what} at all t", item.unit or None)
+    def _signal(self, name: str, law: Callable[[Any], Any] | Expr) -> Expr:
+        """A signal as an expression of time and parameters."""
+        model, what = self.system.model, f"signal of '{name}'"
+        given = law if isinstance(law, Expr) else traced(law, what, model.time)
+        found = value(given, f"{what} at all t", model.inputs[name].unit or None)
+        known = {model.time, *model.parameter_set.symbols}
+        others = ", ".join(f"'{e}'" + " of another model" * (e.deps <= TIMED) for e in free_symbols([found]) if e not in known)
+        if others:
+            raise InputError(
+                f"{what}: it depends on {others}; a signal is an expression of time and of parameters of '{model.name}'. What depends on the motion is a "
+                "law of the model (m.force, m.spring …), or of a controller that is asked every period: jd.Controller(law, period)"
+            )
+        return found
 
     @cached_property
     def memory_places(self) -> np.ndarray:

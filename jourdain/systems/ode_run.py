@@ -57,6 +57,11 @@ class OdeRun(Run):
         """The native functions of the run, with its inputs."""
         raise NotImplementedError
 
+    @property
+    def integrator(self) -> str:
+        """The name of what integrates."""
+        return self.settings.method
+
     def first(self) -> np.ndarray:
         """The state from which the method starts."""
         return self.start.x
@@ -143,7 +148,7 @@ class OdeRun(Run):
 
     def resumed(self, restart: Restart) -> Any:
         """What the method goes on from."""
-        fresh = restart.inner is None or restart.inner.method != self.settings.method  # a passage has a method of its own
+        fresh = restart.inner is None or restart.inner.method != self.integrator  # a passage has a method of its own
         return self.first() if fresh else restart.inner
 
     def march(
@@ -153,7 +158,7 @@ class OdeRun(Run):
         control."""
         native = self.native
         return by(
-            native.rhs, span, first, self.settings.method, project=native.project, positions=native.positions, switch=native.switch,
+            native.rhs, span, first, self.settings.method, project=native.project, positions=native.positions, quaternions=native.quaternions, switch=native.switch,
             events=[*self.acting_events(), *more], samples=self.inputs.samples(span, native.u, self.model_state),
             **self.inputs.renewing(native), **self.derivatives(),
             **(self.control() | changes),

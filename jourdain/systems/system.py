@@ -53,15 +53,15 @@ class System(Compiled):
     def simulate(
         self,
         x0: State | Solution | Mapping[str, Any] | None = None,
-        t: float | Sequence[float] | None = None,
+        t: float | str | Sequence[float | str] | None = None,
         method: str | None = None,
         *,
         inputs: Mapping[str, float | Callable[..., Any] | tuple[Any, Any] | Controller] | None = None,
-        parameters: np.ndarray | None = None,
+        parameters: Mapping[str, Any] | np.ndarray | None = None,
         rtol: float | None = None,
         atol: float | None = None,
-        step: float | None = None,
-        max_step: float | None = None,
+        step: float | str | None = None,
+        max_step: float | str | None = None,
         max_steps: int | None = None,
         steps: Solution | Sequence[float] | np.ndarray | None = None,
         times: Any = None,
@@ -98,7 +98,7 @@ class System(Compiled):
             ``method`` is named), or None for the model's own start: ``s.simulate(t=0.8)``.
         inputs: values of the model's inputs by name: numbers, functions of time, tables of time (``jd.table`` or (times, values)), or a
             sampled :class:`jourdain.Controller`.
-        parameters: a vector in the order of ``parameter_vector`` that replaces the system's for this run.
+        parameters: other values for this run, by name (``{"l": 0.7}``), or all of them in the order of ``parameter_vector``.
 
         Method and steps:
 
@@ -155,7 +155,7 @@ class System(Compiled):
     def stepper(
         self,
         x0: State | Solution | Mapping[str, Any] | None,
-        step: float,
+        step: float | str,
         method: str | None = None,
         *,
         inputs: Sequence[str] | None = None,
@@ -164,7 +164,7 @@ class System(Compiled):
         parameters: np.ndarray | None = None,
         rtol: float | None = None,
         atol: float | None = None,
-        max_step: float | None = None,
+        max_step: float | str | None = None,
         max_steps: int | None = None,
         reduction: str | None = None,
         independent: Sequence[str] | None = None,
@@ -212,7 +212,7 @@ class System(Compiled):
 
     @verb
     def stream(
-        self, path: Any, x0: Any = None, t: float | Sequence[float] | None = None, method: str | None = None, pieces: int = 20,
+        self, path: Any, x0: Any = None, t: float | str | Sequence[float | str] | None = None, method: str | None = None, pieces: int = 20,
         names: Sequence[str] | None = None, **options: Any,
     ) -> Solution:  # fmt: skip
         """:meth:`simulate` in pieces that go on from each other, whose rows are added to a .h5 or .parquet file as they are made.

@@ -103,7 +103,8 @@ def _check_options(verb: str, system: Any, given: dict[str, Any], known: Sequenc
     given = in_british(given, known)
     for name in given:
         if name not in known:
-            near = [own for own in known if own == OTHER_OPTIONS.get(name)] or nearest(name, known[1:], 2)
+            other = "overlap" if isinstance(given[name], str) and given[name] == "push apart" else OTHER_OPTIONS.get(name)
+            near = [own for own in known if own == other] or nearest(name, known[1:], 2)
             hint = f"did you mean {' or '.join(near)}? " if near else ""
             raise InputError(f"{verb} '{system.model.name}': there is no option '{name}'; {hint}there are {', '.join(known[1:])}")
     return given

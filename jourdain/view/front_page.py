@@ -22,7 +22,7 @@ def save_front_page(front: Front, path: str | os.PathLike[str], play: bool = Tru
         raise InputError("front: there is no design to show")
     problem = front.problem
     names = [*problem.minimise, *(v.name for v in problem.variables)]
-    units = [*([""] * len(problem.minimise)), *(v.unit for v in problem.variables)]
+    units = [*(problem.space.units.get(n) or "" for n in problem.minimise), *(v.unit for v in problem.variables)]
     folder = target.with_suffix("")
     rows = []
     for i, d in enumerate(front.designs):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -264,6 +265,25 @@ def test_what_tips_is_named() -> None:
     with pytest.raises(SolverError, match="'block' tips over on 'ground'"):
         s.equilibrium({"f.z": 0.05})
     s.equilibrium({"f.z": 0.05}, inputs={"push": -30.0})
+
+
+@pytest.mark.parametrize("friction", [2.5, 5.0, 50.0])
+@pytest.mark.parametrize("heading", [0.0, 0.3, 0.7, 1.2])
+def test_what_just_tips_does_not_slide(friction: float, heading: float) -> None:
+    """A box twice as wide as high tips over the edge that it leans to most, tan α max(cos, sin) = 2, with all of its weight on that edge."""
+    for factor, tips in ((1.0 - 1e-9, False), (1.0 + 1e-9, True), (1.0 + 1e-7, True)):
+        slope = math.atan(factor * 2.0 / max(math.cos(heading), math.sin(heading)))
+        if math.tan(slope) > friction:
+            continue
+        down = G * math.sin(slope)
+        m = jd.Model("slope", gravity=(down * math.cos(heading), down * math.sin(heading), -G * math.cos(slope)))
+        m.free("f", m.ground, m.body("block", shape=jd.box(0.2, 0.2, 0.1, density=1000.0)))
+        m.contact("touch", m.bodies["block"], m.ground, law=jd.contact.rigid(friction=friction))
+        if not tips:
+            m.compile().equilibrium({"f.z": 0.05})
+            continue
+        with pytest.raises(SolverError, match="'block' tips over on 'ground'$"):
+            m.compile().equilibrium({"f.z": 0.05})
 
 
 def test_equilibrium_of_springs_and_rigid_contacts() -> None:

@@ -155,26 +155,6 @@ def test_singular_mass_matrix_names_joint_and_body(by_parameter):
         s.simulate({}, 1.0)
 
 
-def test_loops_that_lose_all_digits_are_no_lock():
-    """A ladder of 64 hinged cells: joint angles are carried from cell to cell."""
-    from benchmarks.nets import ladder, model_of
-
-    m, _ = model_of(ladder(64))
-    with pytest.raises(SimulationError, match=r"does not lock there, but its 128 loop equations .*formulation='natural'"):
-        m.compile().simulate({}, 0.01)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("formulation", ["natural", "cartesian"])
-def test_coordinates_of_bodies_keep_the_digits_of_many_loops(formulation):
-    from benchmarks.nets import ladder, model_of
-
-    m, _ = model_of(ladder(64))
-    sol = m.compile(formulation=formulation).simulate({}, 0.05, rtol=1e-9)
-    assert sol.metadata["status"] == "finished"
-    assert np.ptp(sol["energy.total"]) < 1e-6 * np.ptp(sol["energy.kinetic"])
-
-
 def test_too_few_steps_is_an_error_with_the_part_done(pendulum):
     with pytest.raises(SimulationError, match="max_steps") as caught:
         pendulum.simulate(LEVEL, 10.0, max_steps=20)

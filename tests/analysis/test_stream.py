@@ -54,6 +54,99 @@ def test_the_file_holds_the_rows_of_one_run(way: str, suffix: str, tmp_path: Pat
         np.testing.assert_allclose(found["contacts.dissipated"][-1], whole["contacts.dissipated"][-1], rtol=1e-9)
 
 
+STEPS: dict[str, tuple[str, Any, dict[str, Any]]] = {
+    "moreau": ("recursive", jd.contact.rigid(friction=0.3, restitution=0.4), {"method": "moreau", "step": 1e-3}),
+    "nonsmooth": ("recursive", jd.contact.rigid(friction=0.3, restitution=0.4), {"method": "nonsmooth-generalized-alpha", "step": 1e-3}),
+    "implicit": ("recursive", jd.contact.kelvin_voigt(1e4, 20.0, friction=0.3), {"method": "generalized-alpha", "step": 5e-4}),
+    "explicit": (
+        "recursive",
+        jd.contact.flores(0.5, stiffness=1e5, friction=jd.contact.bristle(0.3, 1e4, 10.0)),
+        {"method": "rk4", "step": 1e-4},
+    ),
+    "conserving": ("directors", jd.contact.kelvin_voigt(1e4, 20.0, friction=0.3), {"step": 1e-3}),
+}
+
+
+def block(law: Any, formulation: str) -> jd.System:
+    """A block thrown onto a floor, sliding and turning on four corners."""
+    m = jd.Model("block", gravity=(0.5, 0.2, -9.81))
+    m.ground.shapes.append(jd.plane())
+    body = m.body("b", shape=jd.box(0.1, 0.08, 0.06, density=1000.0))
+    m.free("f", m.ground, body)
+    m.contact("floor", body, m.ground, law=law)
+    return m.compile(formulation=formulation)
+
+
+THROWN = {"f.z": 0.08, "f.x_rate": 0.5, "f.orientation.omega_z": 2.0, "f.orientation.omega_x": 1.0}
+
+
+@pytest.mark.parametrize("way", STEPS)
+@pytest.mark.parametrize("suffix", ["h5", "parquet"])
+def test_every_channel_of_pieces_is_that_of_one_run(way: str, suffix: str, tmp_path: Path) -> None:
+    """Books of energy go on from piece to piece, laws that leave forces open find the same ones, and channels are those of the first piece."""
+    pytest.importorskip("h5py" if suffix == "h5" else "pyarrow")
+    formulation, law, run = STEPS[way]
+    s, file = block(law, formulation), tmp_path / f"run.{suffix}"
+    whole = s.simulate(THROWN, 0.16, **run)
+    for names in (None, list(whole.names)):
+        s.stream(file, THROWN, 0.16, pieces=4, names=names, **run)
+        found = jd.load_solution(file)
+        assert names is None or set(found.names) == set(names)
+        for name in set(found.names) - {"step.newton.iterations"}:
+            np.testing.assert_allclose(found[name], whole[name], rtol=1e-9, atol=1e-9, err_msg=name)
+    assert whole["energy.dissipated"][-1] > 0.1
+
+
+def test_events_and_books_of_all_pieces_are_kept(tmp_path: Path) -> None:
+    """A damped pendulum that is stopped by events; joined solutions count on, too."""
+    pytest.importorskip("h5py")
+    m = jd.Model("pendulum")
+    bob = m.body("bob", mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01))
+    hinge = m.revolute("hinge", m.ground, bob, axis="y", damping=0.2)
+    m.event("passes", hinge.position)
+    s = m.compile()
+    whole = s.simulate({"hinge.angle": 1.0}, 4.0, rtol=1e-10, atol=1e-12)
+    names = ["hinge.angle", "energy.dissipated", "energy.error"]
+    s.stream(tmp_path / "run.h5", {"hinge.angle": 1.0}, 4.0, pieces=4, names=names, rtol=1e-10, atol=1e-12)
+    found = jd.load_solution(tmp_path / "run.h5")
+    assert len(whole.events) > 3
+    np.testing.assert_allclose([e.t for e in found.events], [e.t for e in whole.events], atol=1e-8)
+    assert found["energy.dissipated"][-1] == pytest.approx(whole["energy.dissipated"][-1], rel=1e-8)
+    first = s.simulate({"hinge.angle": 1.0}, 2.0, rtol=1e-10, atol=1e-12)
+    both = first + s.simulate(first, (2.0, 4.0), rtol=1e-10, atol=1e-12)
+    assert both["energy.dissipated"][-1] == pytest.approx(whole["energy.dissipated"][-1], rel=1e-8)
+    assert (np.diff(both["energy.dissipated"]) >= 0.0).all()
+    halves = whole.between(0.0, 2.0) + whole.between(2.0, 4.0)
+    assert halves["energy.dissipated"][-1] == pytest.approx(whole["energy.dissipated"][-1], rel=1e-12)
+
+
+@pytest.mark.parametrize("kept", [None, ["f.z", "energy.*", "*dissipated"]])
+@pytest.mark.parametrize("way", [*WAYS, "damped", "directors"])
+def test_books_of_energy_go_on_from_piece_to_piece(way: str, kept: list[str] | None, tmp_path: Path) -> None:
+    """Dissipated by dampers, friction and impacts from the start on; the error is that of the whole run."""
+    pytest.importorskip("h5py")
+    m = jd.Model("ball")
+    m.free("f", m.ground, m.body("ball", shape=jd.sphere(0.05, density=1000.0)))
+    rigid, soft = jd.contact.rigid(friction=0.3, restitution=0.5), jd.contact.hunt_crossley(stiffness=1e5, damping=0.3, friction=0.3)
+    if way == "damped":
+        m.spring("s", m.ground, m.bodies["ball"], stiffness=50.0, damping=1.0, length=0.3)
+    else:
+        m.contact("touch", m.bodies["ball"], m.ground, law=rigid if way in ("moreau", "events") else soft)
+    options = {"step": 2e-3} if way == "directors" else WAYS.get(way, {})
+    s, start = m.compile(formulation="directors" if way == "directors" else "recursive"), {"f.z": 0.3, "f.x_rate": 1.0}
+    s.stream(tmp_path / "run.h5", start, 0.6, pieces=4, names=kept, **options)
+    found, whole = jd.load_solution(tmp_path / "run.h5"), s.simulate(start, 0.6, **options)
+    assert {n for n in whole.names if n.startswith("energy.")} <= set(found.names)
+    for name in ("energy.dissipated", "energy.total"):
+        np.testing.assert_allclose(found[name][-1], whole[name][-1], rtol=1e-6)
+    assert found["energy.dissipated"][0] == 0.0 and np.diff(found["energy.dissipated"]).min() > -1e-9
+    books = found["energy.total"] - found["energy.total"][0] - found["energy.supplied"] + found["energy.dissipated"]
+    if kept is None or "contacts.stored" not in whole:
+        stored = sum(found[n] for n in found.names("contacts.stored"))
+        np.testing.assert_allclose(found["energy.error"], books + stored, atol=1e-12)
+    np.testing.assert_allclose(found["energy.error"][-1], whole["energy.error"][-1], atol=1e-5)
+
+
 def test_named_channels_alone(tmp_path: Path) -> None:
     pytest.importorskip("h5py")
     balls("moreau").stream(tmp_path / "run.h5", START, 0.1, pieces=3, names=["f0.z", "touch.*.force"], **WAYS["moreau"])
@@ -87,3 +180,16 @@ def test_what_cannot_be_streamed_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         s.stream(tmp_path / "gone.h5", {"nobody": 1.0}, 0.1, **WAYS["moreau"])
     assert not (tmp_path / "gone.h5").exists()
+
+
+def test_a_span_goes_on_from_the_start_as_that_of_a_run(tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    m = jd.Model("ball")
+    m.free("f", m.ground, m.body("b", mass=1.0, inertia=(1, 1, 1)))
+    s = m.compile()
+    first = s.simulate({"f.z": 1.0}, t=0.5)
+    for start in (first, first.final_state()):
+        s.stream(tmp_path / "run.h5", start, "500 ms", pieces=2)
+        found = jd.load_solution(tmp_path / "run.h5")
+        assert found.t[0] == 0.5 and found.t[-1] == 1.0
+        assert found["f.z"][-1] == pytest.approx(1.0 - 0.5 * 9.81, rel=1e-12)

@@ -105,7 +105,7 @@ def test_T3_kelvin_voigt(zeta: float, model: str) -> None:
     root = np.sqrt(1 - zeta**2)
     angle = np.pi - 2 * np.arcsin(zeta)
     assert_allclose(e.value, np.exp(-zeta * angle / root), atol=1e-6)
-    assert_allclose(e.duration, angle / (root * np.sqrt(K / m)), rtol=2e-4)
+    assert_allclose(e.duration, angle / (root * np.sqrt(K / m)), rtol=1e-6)
 
 
 # -- T4: friction ----------------------------------------------------------------------------------------------------

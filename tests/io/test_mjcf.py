@@ -484,6 +484,61 @@ def test_pairs_are_contacts_of_their_own() -> None:
     assert abs(sol["f.x_rate"][-1] - (1.0 - 0.25 * 9.81 * 0.1)) < 1e-3
 
 
+SURFACES = """<mujoco><default><geom condim="4"/><default class="q"><pair condim="6"/></default></default><worldbody>
+  <geom name="floor" type="plane" size="5 5 1" priority="PRIORITY" friction="0.4 0.01 0.001" condim="3"/>
+  <body name="a" pos="0 0 0.1"><freejoint name="fa"/><geom name="a" size=".1" friction="0.9 0.004 0.0005" condim="6"/></body>
+  <body name="b" pos="1 0 0.1"><freejoint name="fb"/><geom name="b" size=".1" friction="0.2 0.02 0.0007"/></body></worldbody>PAIRS</mujoco>"""
+
+
+@pytest.mark.parametrize("priority", [0, 1])
+def test_friction_of_contacts_is_that_of_mujoco(priority):
+    """Sliding, spinning and rolling by condim and priority; of pairs by themselves and their defaults."""
+    mujoco = pytest.importorskip("mujoco")
+    pairs = """<contact><pair geom1="a" geom2="floor"/><pair geom1="b" geom2="floor" condim="1"/>
+      <pair class="q" geom1="a" geom2="b" friction="0.3 0.3 0.1"/></contact>"""
+
+    def numbers(law, dimension):
+        found = [float(e) for e in (law.friction, law.spinning, law.rolling)]
+        assert [x > 0 for x in found] == [dimension >= least for least in (3, 4, 6)]
+        return found
+
+    text = SURFACES.replace("PRIORITY", str(priority))
+    with pytest.warns(LeftOut, match="bounds of their own"):
+        read = read_mjcf(text.replace("PAIRS", ""), contacts=True)
+    mj = mujoco.MjModel.from_xml_string(text.replace("PAIRS", ""))
+    data = mujoco.MjData(mj)
+    mujoco.mj_forward(mj, data)
+    laws = {frozenset(s.body.name for s in (*c.a, *c.b)): c.law for c in read.contacts.values()}
+    for contact in data.contact:
+        law = laws[frozenset(mj.geom(g).name if mj.geom(g).name != "floor" else "ground" for g in contact.geom)]
+        wanted = np.where(contact.dim >= np.array([3, 4, 6]), contact.friction[[0, 2, 3]], 0.0)
+        np.testing.assert_allclose(numbers(law, contact.dim), wanted, rtol=1e-12)
+    assert len(data.contact) == 2
+    text = text.replace("PAIRS", pairs)
+    with pytest.warns(LeftOut):
+        read = read_mjcf(text, contacts=True)
+    mj = mujoco.MjModel.from_xml_string(text)
+    for k, name in enumerate(("pair a floor", "pair b floor", "pair a b")):
+        wanted = np.where(mj.pair_dim[k] >= np.array([3, 4, 6]), mj.pair_friction[k][[0, 2, 3]], 0.0)
+        np.testing.assert_allclose(numbers(read.contacts[name].law, mj.pair_dim[k]), wanted, rtol=1e-12)
+
+
+def test_balls_of_mjcf_roll_to_rest():
+    """By the couple ρ m g v̇ = −5/7 ρ g/r; without, it rolls on.  It stands without the couple."""
+    text = """<mujoco><worldbody><geom type="plane" size="5 5 1"/><body name="a" pos="0 0 0.1"><freejoint name="f"/>
+      <geom size=".1" friction="0.9 0.004 0.002" condim="CONDIM"/></body></worldbody></mujoco>"""
+    for condim, slower in ((3, 0.0), (6, 5.0 / 7.0 * 0.002 / 0.1 * 9.81 * 0.5)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LeftOut)
+            m = read_mjcf(text.replace("CONDIM", str(condim)), contacts=True)
+        s = m.compile()
+        sol = s.simulate({"f.x_rate": 1.0, "f.orientation.omega_y": 10.0}, 0.5, method="moreau", step=1e-3)
+        np.testing.assert_allclose(sol["f.x_rate"][-1], 1.0 - slower, atol=2e-4)
+        s.equilibrium()
+    with pytest.raises(InputError, match="condim is 2; it may be 1, 3, 4, 6"):
+        read_mjcf(text.replace("CONDIM", "2"), contacts=True)
+
+
 TENDONS = """<mujoco><default><tendon armature="0.7"/></default><worldbody>
   <body name="a"><joint name="j1" axis="0 1 0"/><geom size="0.1" pos="0.3 0 -0.2"/>
     <body name="b" pos="0 0 -1"><joint name="j2" type="slide" axis="1 0 0"/><geom size="0.1" pos="0 .1 -0.2"/>

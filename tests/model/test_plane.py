@@ -8,7 +8,7 @@ import pytest
 import jourdain as jd
 from jourdain.errors import InputError, ModelError
 from jourdain.model.mirror import Mirror
-from jourdain.view.scenes.from_solution import _drawings
+from jourdain.view.scenes.given_shapes import drawn
 
 UNIT = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 
@@ -56,8 +56,8 @@ def test_model_files_keep_planes_and_ellipsoids() -> None:
 
 
 def test_a_plane_is_drawn_as_a_slab_and_an_ellipsoid_as_triangles() -> None:
-    (slab,) = _drawings(jd.plane("x", extent=3.0).at(1.0, 0.0, 0.0).primitive())
+    (slab,) = drawn(jd.plane("x", extent=3.0).at(1.0, 0.0, 0.0).primitive())
     assert slab.triangles()[0].max(axis=0) == pytest.approx([1.0, 1.5, 1.5])
     assert slab.triangles()[0].min(axis=0)[0] == pytest.approx(1.0 - 0.012)
-    (egg,) = _drawings(jd.ellipsoid(0.1, 0.2, 0.3).primitive())
+    (egg,) = drawn(jd.ellipsoid(0.1, 0.2, 0.3).primitive())
     assert np.linalg.norm(egg.triangles()[0] / [0.1, 0.2, 0.3], axis=1) == pytest.approx(np.ones(len(egg.triangles()[0])))

@@ -145,6 +145,28 @@ def test_simulate_writes_tables_and_plots(tmp_path: Path, capsys: pytest.Capture
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+def test_simulate_needs_no_duration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pile that overlaps at the start, as long as its own simulation lasts, else a second."""
+    m = jd.Model("pile")
+    m.ground.shapes += [jd.plane()]
+    for i in range(3):
+        m.free(f"free{i}", m.ground, m.body(f"ball{i}", shape=jd.sphere(0.05, density=1000.0)))
+        m.initial[f"free{i}.z"] = 0.05 + 0.08 * i
+    m.contact("all", law=jd.contact.rigid(friction=0.5))
+    file, table = tmp_path / "pile.toml", tmp_path / "pile.npz"
+    asked = ["simulate", str(file), "--method", "moreau", "--step", "2e-3", "-o", str(table)]
+    for analyses, last in (({}, 1.0), ({"fall": {"verb": "simulate", "t": "20 ms"}}, 0.02)):
+        m.analyses = analyses
+        m.save(file)
+        assert "let overlap='push apart' do it" in failure(capsys, *asked)
+        assert main([*asked, "--overlap", "push apart"]) == 0
+        sol = load_solution(table)
+        assert sol.t[-1] == pytest.approx(last)
+        assert np.diff([sol[f"free{i}.z"][1] for i in range(3)]).min() > 0.1 - 1e-6
+    with pytest.raises(jd.InputError, match="no option 'start'; did you mean overlap"):
+        m.compile().simulate(method="moreau", step=2e-3, t=0.1, start="push apart")  # type: ignore[call-arg]
+
+
 @pytest.mark.parametrize("formulation", ["directors", "natural"])
 def test_simulate_in_another_formulation(formulation: str, tmp_path: Path) -> None:
     table = tmp_path / "run.npz"

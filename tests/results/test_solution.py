@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+import jourdain as jd
 from jourdain.errors import InputError
 from jourdain.results import Channel, FrameMotion, Solution, UnknownChannelError
 from jourdain.results.summary import plain_summary
@@ -406,3 +407,12 @@ def test_refining_needs_no_coordinates() -> None:
     m.revolute("hinge", m.ground, m.body("bob", mass=1.0, com=(0, 0, -1)), axis="y")
     few = m.compile().simulate({"hinge": 0.5}, t=2.0).select("hinge.angle_rate", "energy.total")
     assert set(refined(few).names) == {"hinge.angle_rate", "energy.total"} and len(refined(few)) > 400
+
+
+def test_channels_may_be_added_to_a_few_that_were_chosen() -> None:
+    """Frames stay where they are: they need no channels that were left out."""
+    m = jd.Model("pendulum")
+    m.revolute("hinge", m.ground, m.body("bob", mass=1.0, com=(0, 0, -0.5)), axis="y")
+    sol = m.compile().simulate({"hinge.angle": 1.0}, 0.1)
+    more = sol.select("hinge.angle").with_channels(twice=Channel(2.0 * sol["hinge.angle"], "rad"))
+    np.testing.assert_array_equal(more.frame("bob").position, sol.frame("bob").position)

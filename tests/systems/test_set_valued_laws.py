@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jourdain as jd
-from jourdain.errors import InputError, JourdainError
+from jourdain.errors import InputError, JourdainError, SolverError
 
 G = 9.81
 EXACT: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-12}
@@ -199,12 +199,23 @@ def test_dry_friction_of_a_joint_holds_in_equilibrium_up_to_its_static_bound() -
         dry().compile().modal({"slide": 0.0})
 
 
-@pytest.mark.parametrize("verb", ["equilibrium", "modal", "inverse_dynamics"])
+def test_what_stands_without_couples_stands_with_them() -> None:
+    """A ball on a plane does; pushed by less than ρ/r of its weight the couple holds it, which equilibrium says it does not know."""
+    m = on_the_floor(BALL, friction=0.5, rolling=0.02)
+    m.load("push", m.bodies["body"], force=(m.input("F", 0.0, "N"), 0.0, 0.0))
+    s = m.compile()
+    at = s.equilibrium({"f.z": 0.1})
+    weight = float(s.model.bodies["body"].mass) * 9.81
+    np.testing.assert_allclose(at.contact_force("floor", "body"), [0.0, 0.0, weight], atol=1e-9 * weight)
+    with pytest.raises(SolverError, match="'body' .*whether couples of 'floor' against rolling and spinning hold it a simulation tells"):
+        s.equilibrium({"f.z": 0.1}, inputs={"F": 0.1 * weight})
+
+
+@pytest.mark.parametrize("verb", ["modal", "inverse_dynamics"])
 def test_verbs_that_do_not_know_couples_say_so(verb: str) -> None:
     s = on_the_floor(BALL, friction=0.5, rolling=0.02).compile()
     with pytest.raises(InputError, match="'floor' resists rolling"):
         {
-            "equilibrium": lambda: s.equilibrium({"f.z": 0.1}),
             "modal": lambda: s.modal({"f.z": 0.1}),
             "inverse_dynamics": lambda: s.inverse_dynamics_along(
                 (np.arange(3.0), np.tile(s.state({"f.z": 0.1}).q, (3, 1)), *np.zeros((2, 3, s.nv))), actuators=["f.x"]

@@ -28,7 +28,7 @@ def test_a_page_with_designs_that_play(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "oscillator &lt;1&gt;" in text and "__DATA__" not in text and "http://" not in text.replace("http://www.w3.org/2000/svg", "")
     data = json.loads(text.split("const D=")[1].split(";const NS")[0])
-    assert data["names"] == ["shake", "way", "c"] and data["units"][2] == "N s/m" and data["criteria"] == 2
+    assert data["names"] == ["shake", "way", "c"] and data["units"] == ["m^2/s^3", "m^2 s", "N s/m"] and data["criteria"] == 2
     assert [row["x"] for row in data["rows"]] == [[*d.criteria.values(), *d.values.values()] for d in found.designs]
     assert found.designs[data["knee"]] is found.knee
     for row in data["rows"]:

@@ -34,14 +34,14 @@ class Kept:
             return None
         found = json.loads(data)
         of = {n: None if found[n] is None else np.array(found[n]) for n in ("values", "slopes")}
-        return Evaluated(np.array(x), of["values"], found["message"], of["slopes"])
+        return Evaluated(np.array(x), of["values"], found["message"], of["slopes"], found.get("units"))
 
     def save(self, designs: Sequence[tuple[Evaluated, bool]]) -> None:
         """Commits designs, each with whether its derivatives were asked for."""
         rows = {}
         for e, slopes in designs:
             lists = {n: None if (y := getattr(e, n)) is None else y.tolist() for n in ("values", "slopes")}
-            rows[self._key(e.x, slopes)] = json.dumps({**lists, "message": e.message})
+            rows[self._key(e.x, slopes)] = json.dumps({**lists, "message": e.message, "units": e.units and dict(e.units)})
         new = {k: data for k, data in rows.items() if k not in self._known}
         if new:
             self.store.keep_answers(self.study, self.name, new)

@@ -7,7 +7,7 @@ evaluated and differentiated, and it can be sent to another process.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError, nearest
@@ -234,7 +234,20 @@ class Analysis:
         if kept is None or kept[0] is not key or kept[1] is not given:
             kept = self._own.start = (key, given, closed_start(self.system, given))
         base: State = kept[2]
-        return base if system is self.system and not initial else closed_again(system, base, initial)
+        if system is self.system and not initial:
+            return base
+        if not initial and not self.moves_loops(self._own.__dict__.get("changed", (None, ()))[1]):
+            return base.with_values(system=system.reference)
+        return closed_again(system, base, initial)
+
+    def moves_loops(self, parameters: Iterable[str]) -> bool:
+        """Whether closed positions and velocities change with one of these parameters."""
+        found: set[str] | None = self._own.__dict__.get("moving")
+        if found is None:
+            from ..runs.rows import moving_loops
+
+            found = self._own.moving = moving_loops(self.system)
+        return not found.isdisjoint(parameters)
 
     def _call(self, system: System, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         return getattr(system, self.verb)(*args, **kwargs)

@@ -128,15 +128,41 @@ class Looks:
         if type(self.analysis) is not Analysis or any(slopes for _, slopes in jobs):
             return None
         owned = {f"{n}.{k}" for n, c in self.criteria.items() for k in c.constants}
-        loop = None if owned & {v.name for v in self.variables} else Many.of(self.analysis, self.criteria)
-        if loop is None:
+        names = [v.name for v in self.variables]
+        loop = None if owned & {*names} else Many.of(self.analysis, self.criteria)
+        if loop is None or not loop.carries(names):
             return None
         space = Space(self.analysis, self.variables, self.criteria)
-        table, well = loop.table([v.name for v in self.variables], space.all_named(np.array([x for x, _ in jobs], dtype=float)))
+        table, well = loop.table(names, space.all_named(np.array([x for x, _ in jobs], dtype=float)))
         return [
             (Evaluated(np.array(job[0], dtype=float), y), []) if ok else attempt(self, job)
             for job, y, ok in zip(jobs, table, well.tolist(), strict=True)
         ]
+
+    # -- as tables of numbers, to be sent -------------------------------------------------------------------------
+
+    @staticmethod
+    def packed_jobs(jobs: Sequence[tuple[np.ndarray, bool]]) -> Any:
+        """Designs without derivatives in rows."""
+        return jobs if any(slopes for _, slopes in jobs) else np.array([x for x, _ in jobs], dtype=float)
+
+    @staticmethod
+    def unpacked_jobs(sent: Any) -> Sequence[tuple[np.ndarray, bool]]:
+        """The same as jobs."""
+        return [(x, False) for x in sent] if isinstance(sent, np.ndarray) else sent
+
+    @staticmethod
+    def packed_results(found: list[Any]) -> Any:
+        """Values in rows, of designs that have nothing else to tell."""
+        plain = all(isinstance(r, tuple) and r[0].values is not None and r[0].slopes is None and not r[1] for r in found)
+        return np.array([e.values for e, _ in found]) if plain else found
+
+    @staticmethod
+    def unpacked_results(jobs: Sequence[tuple[np.ndarray, bool]], found: Any) -> list[Any]:
+        """The same as results."""
+        if not isinstance(found, np.ndarray):
+            return list(found)
+        return [(Evaluated(np.array(x, dtype=float), y), []) for (x, _), y in zip(jobs, found, strict=True)]
 
 
 __all__ = ["Effort", "Looks", "Searched", "Searches", "Wanted", "search"]

@@ -99,6 +99,8 @@ class Evaluated:
     values: np.ndarray | None
     message: str = ""
     slopes: np.ndarray | None = None
+    #: Units of the criteria, as far as its derivatives have told them.
+    units: Mapping[str, str | None] | None = None
 
 
 class Space:
@@ -118,7 +120,7 @@ class Space:
         self.failed: list[Evaluated] = []
         self.runs = self.gradients = 0
         #: Units of criteria, as far as the first gradient has told them.
-        self.units: dict[str, str | None] = {}
+        self.units: Mapping[str, str | None] = {}
         #: Who is told of every design.
         self.heard: Callable[[Evaluated], None] | None = None
         self._seen: dict[bytes, Evaluated] = {}
@@ -172,6 +174,7 @@ class Space:
         return known
 
     def _tell(self, design: Evaluated) -> None:
+        self.units = self.units or design.units or {}
         if self.heard is not None:
             self.heard(design)
 
@@ -273,7 +276,7 @@ class Space:
             return self._failed(x, self._reason(x, strange[0]))
         if matrix is not None and not np.isfinite(matrix).all():
             return self._failed(x, "the gradient is not finite")
-        return Evaluated(x, found, "", matrix)
+        return Evaluated(x, found, "", matrix, self.units if slopes else None)
 
     def _reason(self, x: np.ndarray, name: str) -> str:
         """Why a criterion is no number at a design."""

@@ -1,6 +1,7 @@
 """Criteria at many designs: short runs of one analysis in a native loop, with the same bits as one by one.
 
-What a single run asks Python for (events, samples, extrema that are sought, loops that are closed, anything to tell) is left to single runs.
+Events of the model with their jumps, closed loops that no variable moves and extrema that are sought are found there, too.  What a single run asks Python
+for (samples, memories, contacts, loops that are closed anew, anything to tell) is left to single runs.
 """
 
 from __future__ import annotations
@@ -11,28 +12,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import JourdainError
-from ...solvers.native_function import address
 from ...solvers.ode.frame import FINISHED
 from ...solvers.ode.integrate import ready
-from ...solvers.ode.march import march
+from ...solvers.sensitivity.extrema import new_sought
 from ...solvers.sensitivity.path import forwards
-from ...solvers.sensitivity.rows import Rows, run_rows
-from ...systems.audit import Limits
+from ...solvers.sensitivity.rows import Rows
 from ...systems.inputs import Inputs
 from ...systems.tree.runs import ProjectedRun
 from ...systems.tree.system import TreeSystem
+from ..runs.rows import new_rows, run_all, why_not_plain
 from ..simulate import settings_of, span_of
 from .blocks import PLACES
+from .constrained_runs import Constrained
 from .prepared import Prepared, compiled_for
 from .runs import Differentiable
+from .sampled import SAMPLED
 from .walks import Piece, Points, placed
 
 if TYPE_CHECKING:
     from ..design.criteria import Criterion
     from ..design.planned import Analysis
 
-#: Steps of a run beyond which it is looked at alone, and runs that one call of the loop does before Python is asked for Ctrl-C.
-MOST_STEPS, AT_ONCE = 1900, 256
+#: Steps of a run and pieces between its events beyond which it is looked at alone.
+MOST_STEPS, MOST_PIECES = 1900, 64
 #: Options with which runs are plain.
 PLAIN = frozenset((*PLACES, "rtol", "atol", "max_step", "max_steps", "dense", "times", "outputs", "progress"))
 
@@ -43,6 +45,7 @@ class Many:
     def __init__(self, plan: Analysis, criteria: Mapping[str, Criterion], code: Prepared, drive: Any, span: tuple[float, float]) -> None:
         self.plan, self.criteria, self.code, self.span, self._drive = plan, dict(criteria), code, span, drive
         self.system = plan.system
+        self.terminal = any(e.terminal for e in self.system.model.events.values())
         self._places = {p.name: i for i, p in enumerate(self.system.model.parameter_set)}
         self._starts = {n: i for i, n in enumerate([*self.system.coordinate_names, *self.system.velocity_names, *self.system.model.states])}
         self._order()
@@ -67,32 +70,39 @@ class Many:
         plan = analysis.keeping_steps()
         given = dict(zip(PLACES, plan.args, strict=False)) | plan.kwargs
         system = plan.system
-        if analysis.verb != "simulate" or type(system) is not TreeSystem or not PLAIN.issuperset(given) or not _is_plain(system):
+        if analysis.verb != "simulate" or type(system) is not TreeSystem or not PLAIN.issuperset(given) or why_not_plain(system):
             return None
-        if any(c.parts or c.kind in ("event_time", "end_time") for c in criteria.values()):
+        if any(c.parts for c in criteria.values()):
             return None
         try:
             solution = plan.run({})
             code = compiled_for(plan, system, solution, {}, criteria, [])
         except (JourdainError, ArithmeticError):  # single runs tell what is wrong, or are measured
             return None
-        run, items = code.run, code.primitives.items
-        sought = any(i.value >= 0 and i.criterion.kind in ("largest", "smallest") for i in items)
-        if type(run) is not Differentiable or not run.own or run.scheme.implicit or run.held or run.touched is not None or sought:
+        run = code.run
+        if type(run) not in (Differentiable, Constrained) or not run.own or run.scheme.implicit or run.held or run.touched is not None:
             return None
         code.begin(plan, {}, criteria)
-        if not run.native._plain or solution.metadata["status"] != "finished" or len(solution.t) > MOST_STEPS:
+        if not run.native.by_constants or solution.metadata["status"] not in ("finished", "event") or len(solution.t) > MOST_STEPS:
             return None
         start = plan.start()
         span = span_of(system.model.name, start.t, given["t"])
         options = {n: x for n, x in given.items() if n not in (*PLACES, "dense", "times", "outputs", "progress")}
-        settings, rest = settings_of(system, span, given.get("method"), {**options, "dense": False})
+        settings, rest = settings_of(system, span, given.get("method"), {**options, "dense": bool(system.model.events)})
         inner = system.run(start, span, Inputs(system, None), settings, rest)
         if type(inner) is not ProjectedRun or settings.method != run.method:
             return None
         inner.native = run.native
-        drive = inner.march(start.x, span, ready)
+        drive = inner.march(start.x, span, ready, native_actions=True)
         return cls(plan, criteria, code, drive, span) if hasattr(drive, "session") else None
+
+    def carries(self, variables: Sequence[str]) -> bool:
+        """Whether designs of these variables all start alike: where loops are closed, no variable moves them."""
+        if not (self.system.equations_of_motion.rows or self.system.configuration.quaternions):
+            return True
+        kinds = [self.plan.variable(n) for n in variables]
+        moving = bool(self.system.equations_of_motion.rows) and self.plan.moves_loops([own for _, own in kinds])
+        return not moving and all(kind == "parameter" for kind, _ in kinds)
 
     # -- records --------------------------------------------------------------------------------------------------
 
@@ -102,8 +112,10 @@ class Many:
 
         self._start = self.plan.start()
         self._base = self.system.reference.parameter_vector
-        locate(self.code.primitives, self)
+        locate(self.code.primitives, self, seek=False)
         items = self.code.primitives.items
+        self._sought = self.code.primitives.sought
+        self._timed = [i for i in items if i.criterion.kind == "event_time"]
         times = [np.asarray(i.times, dtype=float) for i in items]
         item = np.repeat(np.arange(len(items)), [len(x) for x in times])
         number, wanted = (np.concatenate([np.zeros(0), *x]) for x in ([np.arange(len(t)) for t in times], times))
@@ -111,28 +123,24 @@ class Many:
         item, number, self._wanted = item[order], number[order].astype(int), np.ascontiguousarray(wanted[order])
         #: Each criterion with the places of its values among all, and their numbers.
         self._readings = [(one, np.flatnonzero(item == i), number[item == i]) for i, one in enumerate(items)]
+        self._final = np.array([items[i].criterion.kind == "final" for i in item], dtype=np.int64)
 
     def _record(self) -> Rows:
         session, code = self._drive.session, self.code
         session._allocate_rows(MOST_STEPS)
-        session.progress.steps_left = 1 << 40
-        run = code.run
-        p = np.zeros(max(1, len(code.expressions.parameter_values())))
-        addresses, args = [], []
-        for f, constants in (*run.native._copies, *((f.value, f.value.constants) for f in code.readings if f is not None)):
-            if f.signature.parameters:
-                work = np.zeros(max(1, f.signature.workspace))
-                addresses.append(f.prepare_address)
-                args.append(np.array([address(p), address(constants), address(work)], np.int64))
-                self._keep += [constants, work, f]
+        session.progress.steps_left = session.step_room if session.dense else 1 << 40
+        run, sought, items = code.run, self._sought, code.primitives.items
         self._attach()
-        self._keep += [p, *args]
-        none = np.zeros((1, 1))
-        return Rows(
-            march=march.address, walk=forwards.address, frame=session.address, changing=session._changing, prepared=session._changing.copy(), x=session.x, p=p,
-            prepare=np.array(addresses, np.int64), prepare_args=np.array([address(a) for a in args], np.int64), row_t=session.row_t, path=code.walks.path,
-            parameters=none, starts=none, wanted=self._wanted, status=np.zeros(1, np.int64), totals=none, values=none,
-        )  # fmt: skip
+        functions = (*run.native._copies, *((f.value, f.value.constants) for f in code.readings if f is not None))
+        r = new_rows(session, functions, len(code.expressions.parameter_values()), self._keep)
+        events = [e.name for e in session.events]
+        r.walk, r.path, r.wanted, r.final = forwards.address, code.walks.path, self._wanted, self._final
+        r.whole = int(any(i.criterion.kind in SAMPLED for i in items))
+        signs = [1.0 if i.criterion.kind == "largest" else -1.0 for i in sought]
+        r.sought = new_sought(code.walks.path, [i.value for i in sought], signs, MOST_STEPS)
+        r.timed = np.array([events.index(i.criterion.options["event"]) for i in self._timed], np.int64)
+        r.counts = np.array([i.criterion.options["count"] for i in self._timed], np.int64)
+        return r
 
     # -- rows -----------------------------------------------------------------------------------------------------
 
@@ -144,19 +152,27 @@ class Many:
 
     def table(self, names: Sequence[str], given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Criteria (designs × criteria) at values of variables (designs × variables), and which designs need not be looked at alone."""
-        totals, values, status = self._run(*self._rows(names, given))
-        T, end, nothing = self.span[1] - self.span[0], self.span[1], np.zeros(0)
+        totals, values, r = self._run(*self._rows(names, given))
+        nothing = np.zeros(0)
         found = np.zeros((len(given), len(self._readings)))
         for column, (item, mine, number) in enumerate(self._readings):
-            if item.criterion.kind == "integral":
+            kind = item.criterion.kind
+            if kind == "integral":
                 found[:, column] = totals[:, item.integrand]
             elif item.integrand >= 0:
-                found[:, column] = [item.of(total, nothing, T, end) for total in totals[:, item.integrand].tolist()]
+                both = zip(totals[:, item.integrand].tolist(), (r.ends - self.span[0]).tolist(), strict=True)
+                found[:, column] = [item.of(total, nothing, T, 0.0) for total, T in both]
+            elif item in self._sought:
+                found[:, column] = r.extrema[:, self._sought.index(item)]
+            elif kind == "end_time":
+                found[:, column] = r.ends
+            elif kind == "event_time":
+                found[:, column] = r.times[:, self._timed.index(item)]
             else:
                 y = np.zeros((len(given), len(number)))
                 y[:, number] = values[:, mine, item.value]
-                found[:, column] = y[:, 0] if item.criterion.kind in ("final", "at") else [item.of(0.0, row, T, end) for row in y]
-        return found, np.isfinite(given).all(axis=1) & (status == FINISHED) & np.isfinite(found).all(axis=1)
+                found[:, column] = y[:, 0] if kind in ("final", "at") else [item.of(0.0, row, 0.0, 0.0) for row in y]
+        return found, np.isfinite(given).all(axis=1) & (r.status == FINISHED) & np.isfinite(found).all(axis=1)
 
     def _rows(self, names: Sequence[str], given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Parameters and starts of designs; what is not finite is left as it was."""
@@ -168,28 +184,25 @@ class Many:
             target[:, place] = np.where(np.isfinite(column), column, target[:, place])
         return p, x
 
-    def _run(self, parameters: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _run(self, parameters: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, Rows]:
         r, leg, n = self.record, self.code.walks.path.leg, len(parameters)
         count = max(1, leg.values.count)
         totals, values = np.zeros((n, max(1, leg.integrands.count))), np.zeros((n, max(1, len(self._wanted) * count)))
-        status = np.zeros(n, np.int64)
-        r.parameters, r.starts, r.totals, r.values, r.status = parameters, starts, totals, values, status
+        r.totals, r.values, r.ends = totals, values, np.full(n, self.span[1])
+        r.extrema, r.times = np.zeros((n, max(1, len(self._sought)))), np.zeros((n, max(1, len(self._timed))))
         self._attach()
-        for first in range(0, n, AT_ONCE):
-            r.first, r.last = first, min(n, first + AT_ONCE)
-            run_rows.call(r.address)
+        run_all(r, parameters, starts)
         self._give_back()
-        return totals, values.reshape(n, -1, count) if len(self._wanted) else values.reshape(n, -1, 1), status
+        return totals, values.reshape(n, -1, count) if len(self._wanted) else values.reshape(n, -1, 1), r
 
     def _attach(self) -> None:
         """Lays the walk anew, where a single run of this thread has used it since."""
         walks, session = self.code.walks, self._drive.session
         if self._points is not None and walks.points is self._points:
             return
+        pieces = [Piece(0, 2)] * (MOST_PIECES if self.system.model.events else 1)
+        points = placed(np.linspace(*self.span, 3), pieces, [np.asarray(i.times, dtype=float) for i in self.code.primitives.items])
         t = np.linspace(*self.span, 3)
-        pieces = [Piece(0, 2)]
-        points = placed(t, pieces, [np.asarray(i.times, dtype=float) for i in self.code.primitives.items])
-        points.t[:] = self._wanted
         self._points = points
         walks.lay(pieces, points, t, self.code.symbols)
         walks.put(walks.path, session.row_t, session.row_x)
@@ -200,15 +213,6 @@ class Many:
         self.code._at = None
         native = self.code.run.native
         native._made_for = None
-
-
-def _is_plain(system: Any) -> bool:
-    """Whether nothing acts in runs of a system but its equations."""
-    m = system.model
-    acting = m.events or m.switches or m.contacts or m.callbacks or m.memories or m.unknowns or m.rigid_stops or m.dry_friction or m.ropes
-    if acting or system.equations_of_motion.rows or system.configuration.quaternions or any(b.bends for b in m.bodies.values()):
-        return False
-    return not Limits(system).joints
 
 
 __all__ = ["Many"]

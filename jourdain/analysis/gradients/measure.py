@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 GAUSS, CANDIDATES, PROBES = 6, 6, 8
 #: Instants of a closer look at an extremum: a look costs more than its instants.
 CLOSER = 65
-#: Part of the duration within which an extremum and an event are one.
-CORNER = 1e-8
 
 
 #: Expressions that are read again: of which system and criteria, and what was compiled for them.
@@ -165,15 +163,6 @@ class Motion:
         low, high = ends[np.maximum(best - 1, 0)], ends[np.minimum(best + 1, len(ends) - 1)]
         return np.asarray(np.linspace(low, high, 2 * PROBES + 1, axis=1))
 
-    def at_corner(self, t: float) -> float:
-        """An instant, or that of an event or switch next to it: an extremum there is a corner, which moves with the event."""
-        every = np.asarray(self.solution.t)
-        corners = every[:-1][np.diff(every) == 0]
-        if not len(corners):
-            return t
-        near = float(corners[np.argmin(np.abs(corners - t))])
-        return near if abs(near - t) < CORNER * (self.span[1] - self.span[0]) else t
-
 
 def _mean(m: Motion, name: str, c: Criterion) -> float:
     return m.integral(name) / (m.span[1] - m.span[0])
@@ -201,6 +190,10 @@ def _largest(m: Motion, name: str, c: Criterion) -> float:
     return float((m.integral(name, lambda f: np.abs(f) ** p) / (m.span[1] - m.span[0])) ** (1.0 / p))
 
 
+def _there_are(events: Mapping[str, Any]) -> str:
+    return f"there are {', '.join(events)}" if events else "the model has none, see m.event(…)"
+
+
 def _event_time(m: Motion, name: str, c: Criterion) -> float:
     event, count = c.options["event"], c.options["count"]
     events = m.solution.events
@@ -208,7 +201,7 @@ def _event_time(m: Motion, name: str, c: Criterion) -> float:
     model = m.expressions.system.model
     known = (model.whole or model).events
     if event not in known:
-        raise InputError(f"criterion '{name}': there is no event '{event}'; there are {', '.join(known)}")
+        raise InputError(f"criterion '{name}': there is no event '{event}'; {_there_are(known)}")
     if len(times) < count:
         raise InputError(f"criterion '{name}': event '{event}' happened {len(times)} times in the run, not {count}")
     return times[count - 1]

@@ -33,6 +33,8 @@ class Primitive:
     value: int = -1
     #: Instants at which the value is read.
     times: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    #: Whether the instant is that of an event, and the value that behind it.
+    behind: bool = False
 
     @property
     def smooth(self) -> float:
@@ -97,6 +99,11 @@ class Primitives:
     integrands: list[Expr]
     values: list[Expr]
 
+    @property
+    def sought(self) -> list[Primitive]:
+        """Those that are extrema."""
+        return [i for i in self.items if i.value >= 0 and i.criterion.kind in ("largest", "smallest")]
+
 
 def primitives(criteria: Mapping[str, Criterion], expressions: Expressions) -> Primitives:
     """The primitives of criteria; instants of extrema are found later (:func:`locate`)."""
@@ -129,16 +136,18 @@ def _powered(e: Expr, c: Criterion) -> Expr:
     return (e if float(p).is_integer() and int(p) % 2 == 0 else absolute(e)) ** p
 
 
-def locate(found: Primitives, motion: Any) -> None:
-    """Gives every value the instants at which it is read; ``motion`` is a :class:`.Motion`, or only has its ``span`` where no extremum is sought."""
-    sought = [i for i in found.items if i.value >= 0 and i.criterion.kind in ("largest", "smallest")]
-    if sought:
-        signs = np.array([1.0 if i.criterion.kind == "largest" else -1.0 for i in sought])
-        for item, t in zip(sought, motion.extrema(tuple(i.name for i in sought), signs)[0].tolist(), strict=True):
-            item.times = np.array([motion.at_corner(t)])
+def locate(found: Primitives, motion: Any, seek: bool = True) -> None:
+    """Gives every value the instants at which it is read; ``motion`` has a ``span``, and finds ``extrema`` of values where they are sought (no instants without ``seek``)."""
+    sought = found.sought
+    for item in sought:
+        item.times, item.behind = np.zeros(0), False
+    if sought and seek:
+        signs = [1.0 if i.criterion.kind == "largest" else -1.0 for i in sought]
+        for item, t, behind in zip(sought, *motion.extrema([i.value for i in sought], signs), strict=True):
+            item.times, item.behind = np.array([t]), bool(behind)
     for item in found.items:
         c = item.criterion
-        if item.value < 0:
+        if item.value < 0 or item in sought:
             continue
         if c.kind == "final":
             item.times = np.array([motion.span[1]])

@@ -19,6 +19,7 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...results.solution import Solution
+from ...solvers.sensitivity.extrema import find_extrema, new_sought
 from ...solvers.sensitivity.implicit import NOT_FOUND
 from ...solvers.sensitivity.path import AT_REST, Path, backwards, forwards
 from ...solvers.sensitivity.touched import NO_ROOM, NO_SLOPE
@@ -89,13 +90,24 @@ class Simulated:
             self.located.find(plan, values, to_bends)
             self._look_at_contacts()
             self.notes += self.run.told()
-        self.motion = Motion(self.solution, self.code.expressions)
-        locate(self.primitives, self.motion)
         self._read_steps()
+        replayed = again or not self.run.own or bool(self.run.scheme.implicit)
+        twice = replayed and bool(self.primitives.sought)
+        locate(self.primitives, self, seek=not twice)
+        if not twice:
+            self._place_points()
+        else:
+            self.lay_out()
+        self._look_at_jumps()
         if again:
             self.x[0] = self.run.first()
-        if again or not self.run.own or self.run.scheme.implicit:
+        if replayed:
             self._replay(told=not again)
+        if twice:  # extrema are those of the motion that is walked along
+            impulses = self.walks.impulses.copy()
+            locate(self.primitives, self)
+            self._place_points()
+            self.walks.impulses[:] = impulses
 
     def _in_blocks(self, blocks: Blocks) -> None:
         """Takes blocks of steps for the pieces of the run; their states are found again when they are needed."""
@@ -111,7 +123,7 @@ class Simulated:
         self.t, self.x, self.terminal = blocks.t, np.zeros((0, self.walks.field.n)), False
         self.span = float(self.t[0]), float(self.t[-1])
         for item in self.primitives.items:
-            if item.value >= 0 and item.criterion.kind in ("largest", "smallest"):
+            if item in self.primitives.sought:
                 raise NotCarried(
                     f"{head} criterion '{item.name}' ({item.criterion}) is sought among all of them; use smooth=, or give more memory="
                 )
@@ -164,11 +176,20 @@ class Simulated:
         if self.system.model.switches:  # between what a jump and what an impulse leave there may be a row of its own
             between = 1 + np.flatnonzero((self.t[:-2] == self.t[1:-1]) & (self.t[1:-1] == self.t[2:]))
             self.t, self.x = np.delete(self.t, between), np.delete(self.x, between, axis=0)
+        if self.run.renews and not self.run.own:
+            self._renewed_once(solution)
         if self.run.moves_events and self.run.events:
             self.t, self.x = with_restarts(self.t, self.x, np.asarray(solution.events.t))
         if self.run.inputs.controllers:
             self._at_samples()
             self._between_samples()
+
+    def _renewed_once(self, solution: Solution) -> None:
+        """Rows in which what renewed memories alone have changed stands once: methods with a past begin anew there, from a row of its own."""
+        happened = [*np.asarray(solution.events.t), *(t for t, _ in solution.metadata.get("watched", ()))]
+        twice = np.flatnonzero((np.diff(self.t) == 0) & ~np.isin(self.t[:-1], happened)).tolist()
+        before = [i for i in twice if not self.run.acting(float(self.t[i]))]
+        self.t, self.x = np.delete(self.t, before), np.delete(self.x, before, axis=0)
 
     def _held_of(self, solution: Solution) -> np.ndarray:
         """Memories and sampled inputs of all steps."""
@@ -274,8 +295,18 @@ class Simulated:
             if {before.event, *before.others} & self.run.steep:
                 before.stretched = after.stretched = True
         self.span = float(self.t[0]), float(self.t[-1])
-        self._place_points()
-        self._look_at_jumps()
+
+    def extrema(self, values: list[int], signs: list[float]) -> tuple[list[float], list[int]]:
+        """When values are largest (sign 1) or smallest (−1), and whether behind the event at that instant."""
+        if self.run.scheme.implicit:
+            self.walks.need("push")
+        self.walks.lay(self.pieces, placed(self.t, self.pieces, []), self.t, self.symbols)
+        path = self.walks.path
+        sought = new_sought(path, values, signs, len(self.t))
+        self.walks.begin(path)
+        self.walks.put(path, self.t, self.x)
+        self._looked_at(path, find_extrema.call(sought.address))
+        return sought.t.tolist(), sought.behind.tolist()
 
     def _look_at_jumps(self) -> None:
         """Impulses by which the run has closed constraints again after jumps; jumps of coordinates that open loops are refused."""
@@ -308,7 +339,8 @@ class Simulated:
 
     def lay_out(self) -> None:
         """Gives the walks their pieces, and the points in them."""
-        self.points = placed(self.t, self.pieces, [item.times for item in self.primitives.items])
+        items = self.primitives.items
+        self.points = placed(self.t, self.pieces, [item.times for item in items], [item.behind for item in items])
         self.walks.lay(self.pieces, self.points, self.t, self.symbols)
 
     def _look_at_corners(self) -> None:
@@ -520,7 +552,7 @@ class Simulated:
         for item in self.primitives.items:
             power = item.criterion.options.get("smooth")
             if item.criterion.kind == "largest" and power and self.blocks is None:
-                peak = float(np.abs(self.motion.read(item.name, np.unique(self.t))).max())
+                peak = float(np.abs(Motion(self.solution, self.code.expressions).read(item.name, np.unique(self.t))).max())
                 if peak > 0.0:
                     gap = 1.0 - found[item.name] / peak
                     self.notes.append(

@@ -14,7 +14,7 @@ from ...solvers.ode.frame import EPS
 from ...solvers.ode.guards import APPROACH
 from ...solvers.sensitivity.field import Field, Readings, map_of
 from ...solvers.sensitivity.path import Path, Transition
-from ...solvers.sensitivity.walk import AT_END, BEHIND, INSIDE, Leg, new_leg
+from ...solvers.sensitivity.walk import AT_BEGIN, AT_END, BEHIND, INSIDE, Leg, new_leg
 from ...symbolic.expr import Expr
 from ...systems.sensitivity import Derived, give, widened
 from .runs import Differentiable
@@ -56,8 +56,9 @@ class Points:
     t: np.ndarray
 
 
-def placed(t: np.ndarray, pieces: Sequence[Piece], times: Sequence[np.ndarray]) -> Points:
-    """The steps in which values are read, an entry of ``times`` a criterion; an instant at the end of a piece belongs to it."""
+def placed(t: np.ndarray, pieces: Sequence[Piece], times: Sequence[np.ndarray], behind: Sequence[bool] = ()) -> Points:
+    """The steps in which values are read, an entry of ``times`` a criterion; an instant at the end of a piece belongs to it, of criteria that are read
+    ``behind`` events to the next."""
     last = np.array([p.last for p in pieces])
     if not any(len(x) for x in times):
         none = np.zeros(0, dtype=np.int64)
@@ -71,6 +72,9 @@ def placed(t: np.ndarray, pieces: Sequence[Piece], times: Sequence[np.ndarray]) 
     step = np.clip(row - first[piece], 0, np.maximum(last[piece] - first[piece] - 1, 0))
     moving = np.array([p.stretched for p in pieces])[piece] & (first[piece] + step + 1 < last[piece])
     kind = np.where((wanted == t[np.minimum(first[piece] + step + 1, len(t) - 1)]) & ~moving, AT_END, INSIDE)
+    for i in np.flatnonzero(behind).tolist():
+        starts_here = np.flatnonzero(t[first] == times[i][0])
+        piece[item == i], step[item == i], kind[item == i] = starts_here[-1], 0, AT_BEGIN
     order = np.lexsort((number, item, wanted, kind, step, piece))
     starts = np.searchsorted(piece[order], np.arange(len(pieces) + 1))
     step, kind = (np.ascontiguousarray(x[order], dtype=np.int64) for x in (step, kind))

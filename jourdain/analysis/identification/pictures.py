@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...results.plots import axis_label
 from ...results.style import COLOURS, finish, house_style, new_figure
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ def comparison(fit: Fit, file: Any = None, show: bool = False) -> Figure:
             below.axhspan(-fit.noise[column], fit.noise[column], color="0.9")
             top.set_ylabel(column)
             below.set_ylabel("residual")
-            below.set_xlabel("t in s")
-        figure.suptitle(f"{fit.system.model.name}: {fit.samples} samples")
+            below.set_xlabel("time [s]")
+        figure.axes[0].set_title(f"{fit.system.model.name}: {fit.samples} samples")
         return finish(figure, file, show)
 
 
@@ -54,8 +55,8 @@ def ellipse(fit: Fit, first: str, second: str, level: float, file: Any = None, s
         (a, b), (c, d) = box[first], box[second]
         axes.plot([a, b, b, a, a], [c, c, d, d, c], "--", lw=1.0, color="0.5", label=f"{level:.0%} of each")
         axes.plot(*at, "D", color=COLOURS[1], label="estimate")
-        axes.set_xlabel(f"{first} in {fit.units[first]}" if fit.units[first] else first)
-        axes.set_ylabel(f"{second} in {fit.units[second]}" if fit.units[second] else second)
+        axes.set_xlabel(axis_label(first, fit.units[first]))
+        axes.set_ylabel(axis_label(second, fit.units[second]))
         axes.ticklabel_format(useOffset=False)
         axes.locator_params(axis="x", nbins=5)
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import InputError, nearest
-from ...results.style import COLOURS, finish, house_style, new_figure
+from ...results.plots import axis_label, place_legend, quantity_label
+from ...results.style import finish, house_style, line_style, new_figure
 from ...shown import Shown
 from ...symbolic.tables import Table
 from ...systems.state import State, split_state
+from ..gradients.units import state_unit
 from .schemes import HERMITE_SIMPSON, Scheme
 
 if TYPE_CHECKING:
@@ -93,25 +95,26 @@ class OptimalMotion(Shown):
         raise InputError(f"the motion has no '{name}'; " + (f"did you mean {', '.join(near)}?" if near else f"it has {', '.join(names)}"))
 
     def plot(self, file: Any = None, show: bool = False) -> Figure:
-        """Coordinates, velocities and inputs over time."""
+        """States and inputs over time: one axis for each unit."""
         s = self.system
-        groups = (("coordinates", s.coordinate_names), ("velocities", s.velocity_names), ("states", list(s.model.states)))
-        shown = [(title, names) for title, names in groups if names]
+        fine = np.concatenate([np.linspace(a, b, 9) for a, b in zip(self.mesh[:-1], self.mesh[1:], strict=True)])
+        lines = [(n, state_unit(s, n), self.t, self[n]) for n in (*s.coordinate_names, *s.velocity_names, *s.model.states)]
+        lines += [(n, s.model.inputs[n].unit or "", fine, table.value((0,), fine)) for n, table in self.tables.items()]
+        groups: dict[str, list[tuple[str, np.ndarray, np.ndarray]]] = {}
+        for name, unit, t, y in lines:
+            groups.setdefault(unit, []).append((name, t, y))
         with house_style():
-            figure = new_figure(7.0, 2.2 * (len(shown) + 1), show)
-            for k, (title, names) in enumerate(shown, 1):
-                axes = figure.add_subplot(len(shown) + 1, 1, k)
-                for j, name in enumerate(names):
-                    axes.plot(self.t, self[name], color=COLOURS[j % len(COLOURS)], label=name)
-                axes.set_ylabel(title)
-                axes.legend(fontsize="small")
-            axes = figure.add_subplot(len(shown) + 1, 1, len(shown) + 1)
-            fine = np.concatenate([np.linspace(a, b, 9) for a, b in zip(self.mesh[:-1], self.mesh[1:], strict=True)])
-            for j, (name, table) in enumerate(self.tables.items()):
-                axes.plot(fine, table.value((0,), fine), color=COLOURS[j % len(COLOURS)], label=name)
-            axes.set_ylabel("inputs")
-            axes.set_xlabel("time [s]")
-            axes.legend(fontsize="small")
+            figure = new_figure(8.0, 1.2 + 2.0 * len(groups), show)
+            every = figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
+            for axes, (unit, members) in zip(every, groups.items(), strict=True):
+                for j, (name, t, y) in enumerate(members):
+                    axes.plot(t, y, label=name, **line_style(j))
+                axes.set_ylabel(axis_label(members[0][0], unit) if len(members) == 1 else quantity_label(unit))
+                if len(members) > 1:
+                    place_legend(axes, len(members))
+            figure.align_ylabels(every)
+            every[0].set_title(f"{s.model.name}: {self.duration:.4g} s, cost {self.cost:.5g}")
+            every[-1].set_xlabel("time [s]")
             return finish(figure, file, show)
 
     def __str__(self) -> str:

@@ -18,8 +18,10 @@ from ...systems.tree.partition import null_space
 
 #: What may be left of forces, in parts of the largest, where they are held; to what part impulses are found; and rounds of multipliers for each ε.
 LEFT, EXACT, ROUNDS = 1e-11, 1e-14, 12
-#: ε in parts of the mean of GᵀG, one after the other; and to what part the beginning of a fall is found.
-SOFT, ROUGH = (1e-2, 1e-5, 1e-8, 1e-11), 1e-6
+#: ε in parts of the mean of GᵀG, one after the other.
+SOFT = (1e-2, 1e-5, 1e-8, 1e-11)
+#: The same for the beginning of a fall, and to what part of the largest acceleration its laws are met in a round.
+FALLING, ROUGH = 1e-6, (1e-11, 1e-6)
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,16 @@ class Cones:
         self.G = np.linalg.solve(self.L, self.Z.T @ self.rows.T) if self.L.size else np.zeros((0, 3 * self.n))
         self.W = self.G.T @ self.G
 
-    def _forces(self, c: np.ndarray, soft: float, start: np.ndarray | None, relaxed: bool = True, exact: float = EXACT) -> np.ndarray:
+    def _forces(
+        self, c: np.ndarray, soft: float, start: np.ndarray | None, relaxed: bool = True, exact: float = EXACT, given: np.ndarray | float = 0.0
+    ) -> np.ndarray:  # fmt: skip
         if not self.n:
             return np.zeros(0)
-        size = float(np.abs(self.G.T @ c).max(initial=0.0))
+        wanted = self.G.T @ c
+        size = float(np.abs(wanted).max(initial=0.0))
         own, p = self.own, np.zeros(3 * self.n)
         problem = dense_problem(
-            self.W[np.ix_(own, own)], (-self.G.T @ c)[own], self.laws, self.friction, np.full(own.sum(), soft) if soft else None, relaxed
+            self.W[np.ix_(own, own)], -(wanted + given)[own], self.laws, self.friction, np.full(own.sum(), soft) if soft else None, relaxed
         )
         p[own] = solved(problem, None if start is None else start[own], tolerance=exact * max(size, 1e-300), limit=20000)
         return p
@@ -98,16 +103,34 @@ class Cones:
         return self._held(p, b, self.Z @ np.linalg.solve(self.L.T, -over))
 
     def fall(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How it begins to move under −b by Coulomb's law: accelerations, and forces (n, 3)."""
+        """How it begins to move under −b by Coulomb's law: accelerations, and forces (n, 3).
+
+        Every round starts from the forces of the one before, p ← the law's of G p − c and ε (p − p₋), so that nothing of ε is left: what tips by a billionth
+        of its weight does not seem to slide.
+        """
         c = np.linalg.solve(self.L, self.Z.T @ b)
-        p, mean = np.zeros(3 * self.n), float(np.trace(self.W)) / max(1, 3 * self.n)
-        for soft, exact, relaxed in ((1e-13, 1e-13, False), (1e-8, ROUGH, False), (1e-8, ROUGH, True)):
+        p = np.zeros(3 * self.n)
+        for exact, relaxed in ((ROUGH[0], False), (ROUGH[1], False), (ROUGH[1], True)):
             try:
-                p = self._forces(c, soft * mean, None, relaxed, exact)
+                p = self._without_compliance(c, relaxed, exact)
                 break
             except SolverError:
                 continue
         return self.Z @ np.linalg.solve(self.L.T, self.G @ p - c), p.reshape(self.n, 3)
+
+    def _without_compliance(self, c: np.ndarray, relaxed: bool, exact: float) -> np.ndarray:
+        soft, p = FALLING * float(np.trace(self.W)) / max(1, 3 * self.n), np.zeros(3 * self.n)
+        for k in range(ROUNDS):
+            before = p
+            try:
+                p = self._forces(c, soft, p, relaxed, exact, soft * p)
+            except SolverError:
+                if not k:
+                    raise
+                break
+            if np.abs(p - before).max(initial=0.0) <= EXACT * np.abs(p).max(initial=0.0):
+                break
+        return p
 
     def _held(self, p: np.ndarray, b: np.ndarray, left: np.ndarray) -> Held:
         rest = b - self.rows.T @ p

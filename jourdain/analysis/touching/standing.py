@@ -5,7 +5,7 @@ positions move by steps of Coulomb's law in displacements,
 
     (M/h² + K) d = −r + Jᵀp,   u = J d + g  with the law of contact for u and p,
 
-with longer and longer h: at last these are Newton's steps, and d = 0 where the position is held.
+with longer and longer h: at last these are Newton's steps, and d = 0 where the position is held.  Couples against rolling and spinning may be zero: what stands without them stands.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...model.contact.methods import touches
+from ...results.touches import Touch
 from ...solvers.complementarity.build import dense_problem
 from ...solvers.complementarity.solve import solution as solved
 from ...systems.pushed import pushed_system, touches_rigidly
 from ...systems.state import State
 from ...systems.touching import renewed_memories
 from ...systems.tree.contact.instant import CLOSED, RigidContacts, Touching
-from ...systems.tree.contact.table import Touch
 from ..equations.residual import Point, Residual, close_loops
 from .holding import LEFT, Cones, Held
 
@@ -46,6 +46,8 @@ NEARLY = 1e-8
 SETTLED = 1e-6
 #: Rounds in which gaps are closed.
 CLOSING = 3
+#: Accelerations at contacts below this part of what forces of contacts make are rounding.
+ROUNDING = 1e-12
 #: Friction forces within this part of their bound slide.
 BOUND = 1e-9
 
@@ -56,7 +58,7 @@ class Standing:
     def __init__(self, system: System, state: State, u: np.ndarray) -> None:
         self.system, self.model = system, system.model
         self.residual = Residual(pushed_system(system))
-        self.rigid = RigidContacts(system.reference, brakes=True) if touches_rigidly(self.model) else None
+        self.rigid = RigidContacts(system.reference, brakes=True, couples=True) if touches_rigidly(self.model) else None
         self.size = self.rigid.size if self.rigid is not None else 0.1
         weight = [system.parameters.get(n, 0.0) for n in ("gravity_x", "gravity_y", "gravity_z")]
         self.least = 0.1 * float(np.linalg.norm(weight))
@@ -252,6 +254,11 @@ class Standing:
 
     def _falls(self, cones: Cones, found: Touching | None, r: np.ndarray) -> str:
         """Why it cannot stand: the body that moves most, and whether it slides, tips or falls."""
+        told = self._without_couples(cones, found, r)
+        resisting = self.rigid.resisting if self.rigid is not None else []
+        return f"{told}; whether couples of '{resisting[0]}' against rolling and spinning hold it a simulation tells" if resisting else told
+
+    def _without_couples(self, cones: Cones, found: Touching | None, r: np.ndarray) -> str:
         a, force = cones.fall(r)
         name = f"equilibrium '{self.model.name}': it cannot stand"
         if self.rigid is None or found is None:
@@ -269,8 +276,9 @@ class Standing:
         u = found.J @ a
         others = lambda ks: ", ".join(dict.fromkeys(f"'{b if a == body else a}'" for a, b in (self.rigid.bodies(found.key[k]) for k in ks)))  # type: ignore[union-attr]
         largest = float(np.abs(u).max())
-        slides = [k for k in pressed if np.hypot(u[k, 1], u[k, 2]) > 1e-6 * largest]
-        if turn > 0.5 * shift and (not slides or any(u[k, 0] > 1e-6 * largest for k in mine)):
+        moves = max(1e-6 * largest, ROUNDING * float(np.abs(cones.W @ force.ravel()).max()))
+        slides = [k for k in pressed if np.hypot(u[k, 1], u[k, 2]) > moves]
+        if turn > 0.5 * shift and (not slides or any(u[k, 0] > moves for k in mine)):
             more = f" and slides on {others(slides)}" if slides else ""
             return f"{name}: '{body}' tips over on {others(pressed)}{more}"
         if slides:

@@ -14,10 +14,11 @@ from ...errors import InputError, JourdainError
 from ...model import Body, Frame, Model
 from ..model_files.placement import Inertial, Pose, from_axis_angle, together, z_to
 from ..notes import tell
-from ..xml_reader import Element, read_xml
+from ..xml_reader import Element, one_root, read_xml
 from .at_rest import AtRest, Freedom, spring_and_damper
 from .attach import expand_attachments
 from .contacts import declare_contacts
+from .flexcomp import Flexcomp, expand_flexcomp
 from .geoms import Geoms
 from .keyframes import keyframes, start_at
 from .replicate import expand_replicates
@@ -26,16 +27,17 @@ from .tendons import add_armatures
 from .unread import Unread
 
 #: Elements that make bodies by rules of their own.
-GENERATORS = ("composite", "flexcomp", "plugin")
+GENERATORS = ("composite", "plugin")
 
 
 def read_mjcf(
     source: str | os.PathLike[str], name: str | None = None, shapes: bool = True, keyframe: str | None = None,
     root: str | os.PathLike[str] | None = None, missing: str = "refuse", contacts: bool = False,
+    folder: str | os.PathLike[str] | None = None,
 ) -> Model:  # fmt: skip
     """Reads the kinematic and inertial part of an MJCF file (or its text) into a model.
 
-    Bodies, joints (several in one body are separated by massless bodies ``body:joint``), inertias (given or from
+    Bodies, joints (several in one body are separated by massless bodies ``body:joint``), points of deformable parts (``flexcomp``, each a body), inertias (given or from
     geoms), default classes, compiler settings, included files, attached models, limits, damping, armature (as rotor inertia; of fixed tendons,
     too), friction loss, springs and gravity are taken over; geoms become shapes and sites named frames. Coordinates are MuJoCo's
     qpos: a free joint is at its place in the world, a joint with ``ref`` is there in the drawn position. This position is
@@ -43,9 +45,9 @@ def read_mjcf(
     ``model.imported["keyframes"]``. What is not taken over (contacts, actuators, tendons, sensors, equality constraints …)
     is said by name in ``model.notes`` and by one warning; cameras, lights and settings of MuJoCo's integrator are passed over.
     With ``shapes=False`` nothing is drawn, and meshes are read only where masses follow from them. Files are looked for within the
-    model's folder, or within ``root``, a folder around it, where names lead out of it by "..". A geom that cannot be read and whose mass is
+    model's folder, or within ``root`` (also written ``folder``), a folder around it, where names lead out of it by "..". A geom that cannot be read and whose mass is
     needed is refused; ``missing="note"`` leaves it out, with its mass. With ``contacts=True`` geoms touch each other by MuJoCo's rules (contype, conaffinity, exclusions)
-    as rigid bodies with the larger of their coefficients of friction; the model then takes ``method="moreau"``.
+    as rigid bodies, with the coefficients of higher priority, else the larger ones, as condim asks for them; the model then takes ``method="moreau"``.
 
     >>> text = '''<mujoco><worldbody><body name="bob"><joint name="hinge" axis="0 1 0"/>
     ...   <geom size="0.1" pos="0 0 -1"/></body></worldbody></mujoco>'''
@@ -57,20 +59,20 @@ def read_mjcf(
     if missing not in ("refuse", "note"):
         raise InputError(f"missing = {missing!r} is unknown; use 'refuse' or 'note'")
     tree, path = read_xml(source, expected=("mujoco",))
-    folder = Folder.of(path, root)
-    expand_includes(tree, path, folder)
+    within = Folder.of(path, one_root("read_mjcf", root, folder))
+    expand_includes(tree, path, within)
     drop_empty(tree)
     settings = Settings.of(tree)
-    expand_attachments(tree, path, folder, settings)
+    expand_attachments(tree, path, within, settings)
     expand_replicates(tree, settings)
     model = Model(name or tree.get("model") or "mujoco", gravity=_gravity(tree))
     defaults = Defaults.of(tree)
-    geoms = Geoms(tree, settings, defaults, folder, model.notes, missing)
+    geoms = Geoms(tree, settings, defaults, within, model.notes, missing)
     importer = _Importer(model, tree, settings, defaults, geoms, shapes)
     importer.unread.contacts = contacts
     left_out = importer.run() + add_armatures(model, tree, defaults, missing)
     if contacts:
-        left_out += declare_contacts(model, importer.unread.geoms, tree)
+        left_out += declare_contacts(model, importer.unread.geoms, tree, defaults)
     model.imported["keyframes"] = frames = keyframes(tree, model)
     if keyframe is not None:
         left_out += start_at(model, frames, keyframe)
@@ -114,6 +116,7 @@ class _Importer:
         self.counts: dict[str, int] = {}
         self._factor = 1.0
         self.connections: list[tuple[Element, Body, Body, Pose, list[_Content]]] = []
+        self.flexcomps: list[Flexcomp] = []
 
     def run(self) -> list[str]:
         """Bodies, then masses, then joints: names of joints may not be taken by bodies between them; gives what is left out."""
@@ -122,7 +125,7 @@ class _Importer:
         self._factor = self._add_masses()
         for element, parent, body, pose, joints in self.connections:
             self._connect(element, parent, body, pose, joints)
-        return self.unread.notes()
+        return self.unread.notes() + [said for part in self.flexcomps for said in part.connect(self.model)]
 
     # ---- bodies ---------------------------------------------------------------------------------------------
 
@@ -155,6 +158,10 @@ class _Importer:
             if child.tag == "frame":
                 inner = frame @ self.settings.pose(child)
                 yield from self._contents(child, inner, child.get("childclass") or childclass)
+            elif child.tag == "flexcomp":
+                part, inside = expand_flexcomp(child, frame, self.settings)
+                self.flexcomps.append(part)
+                yield from (_Content(e, Pose.identity(), None) for e in inside)
             else:
                 yield _Content(child, frame, childclass)
 

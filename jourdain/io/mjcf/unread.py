@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..xml_reader import Element, listed
+from .contacts import Surface
 from .rules import ORIENTATIONS
 
 #: Sections that are read, or that say nothing about the mechanics of the tree.
 READ = ("compiler", "option", "size", "visual", "statistic", "default", "custom", "asset", "worldbody", "keyframe")
 #: Children of bodies that are read, or that belong to the picture alone.
-IN_BODIES = ("body", "frame", "joint", "freejoint", "geom", "site", "inertial", "camera", "light")
+IN_BODIES = ("body", "frame", "flexcomp", "joint", "freejoint", "geom", "site", "inertial", "camera", "light")
 _COMMON = ("name", "class", "group", "user", "pos", *ORIENTATIONS)
 #: Attributes that are read, that belong to the picture, or that concern contacts and limits, of which there is a note of their own.
 ATTRIBUTES = {
@@ -47,7 +48,7 @@ class _Geom:
     body: str
     contype: int
     conaffinity: int
-    friction: float = 1.0
+    surface: Surface = field(default_factory=Surface)
     #: place among the body's shapes for contacts, −1 for none
     place: int = -1
 
@@ -88,7 +89,7 @@ class Unread:
             self.undrawn.append(f"{name} ({element.get('type') or 'mesh'})")
         masks = int(element.number("contype", 1)), int(element.number("conaffinity", 1))
         if any(masks):
-            self.geoms.append(_Geom(name, body, *masks, float(element.numbers("friction", default=(1.0,))[0]), place))
+            self.geoms.append(_Geom(name, body, *masks, Surface.of(element), place))
 
     def joint(self, element: Element, name: str, limited: bool = False) -> None:
         """A joint with its defaults applied."""

@@ -208,6 +208,11 @@ def _result(done: ModelRun, name: str, waiting: tuple[str, ...], progress: bool)
     return done.whole[name]
 
 
+def own_duration(model: Model) -> Any:
+    """The time (s, or from and to) of the first simulation that a model names; None where it names none."""
+    return next((_plain(a["t"]) for a in model.analyses.values() if a.get("verb") == "simulate" and "t" in a), None)
+
+
 def planned(model: Model, name: str, settings: Mapping[str, Any] | None = None) -> Analysis:
     """An analysis that a model names, not yet run; one that starts where another ends lets that one run first."""
     _known(name, model.analyses, "analysis")

@@ -147,7 +147,7 @@ def material_word(material: Material, writer: ModelWriter) -> Any:
 
     named = [name for name, m in writer.model.materials.items() if m == material]
     word = named[0] if named else _material_table(material)
-    return asdict(material) if not named and word in writer.model.materials else word
+    return asdict(material) if not named and isinstance(word, str) and word in writer.model.materials else word
 
 
 __all__ = ["KINDS", "WORDS", "law_table", "material_word", "read_law", "read_material", "read_rigid"]

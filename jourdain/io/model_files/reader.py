@@ -12,29 +12,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import JourdainError, ModelError, nearest
-from ...model.bodies import Body, Frame, shape_mass
-from ...model.elastic.flexible import Elasticity, FlexibleBody, PartBody
+from ...model.bodies import Body, Frame
 from ...model.joints import Joint
 from ...model.load_sorts import LinkForce
 from ...model.model import Model
 from ...model.sensors import Sensor
-from ...model.shapes import Shape
 from ...model.switches import Holding
 from ...model.units import unit
-from ...model.values import colour_of, number, value
-from ...model.values import rotation as parse_rotation
+from ...model.values import number, value
 from ...symbolic.expr import Expr
 from ...symbolic.graph import substitute
 from ...symbolic.tables import Table, number_table
-from ...symbolic.vectors import Inertia, Vector
+from ...symbolic.vectors import Vector
 from ...told import as_written
+from .body_tables import add_bodies
 from .contact_tables import read_law, read_rigid
 from .creation_order import Premade, entry_of
 from .load_tables import add_constraint, add_load
 from .names import ModelNames
 from .schema import TIMES
-from .shape_tables import shape_of
-from .structure_tables import flexible_body_of, sliders_of, structure_of
 from .toml_source import ModelFileError, Source
 
 if TYPE_CHECKING:
@@ -90,7 +86,7 @@ class ModelReader:
             if any(isinstance(e, str) and not is_quantity(e) for e in data.get("gravity", ())):
                 model.gravity = Vector.of([self.expression(e) for e in data["gravity"]])
         self._channels()
-        self._bodies()
+        add_bodies(self)
         for i, item in enumerate(data.get("include", ())):
             with self.at(("include", i), f"include '{item['file']}'"):
                 if self.include is None:
@@ -338,93 +334,6 @@ class ModelReader:
         # Memories and unknowns are inputs, too, and a program may have declared them first.
         self.model.inputs = dict(sorted(self.model.inputs.items(), key=lambda item: item[1].symbol.id))
 
-    def _bodies(self) -> None:
-        if "ground" in self.data:
-            with self.at(("ground",), "the ground"):
-                self._fill(self.model.ground, self.data["ground"])
-        for name, item in self.data.get("structures", {}).items():
-            with self.at(("structures", name), f"structure '{name}'"):
-                self.structures[name] = structure_of(self, name, item)
-        for name, item in self.data.get("bodies", {}).items():
-            with self.at(("bodies", name), f"body '{name}'"):
-                bends = "flexible" in item
-                self._fill(self._flexible(name, item) if bends else self.model.body(name, colour=item.get("colour")), item)
-        for name, item in self.data.get("bodies", {}).items():
-            if "flexible" in item:
-                with self.at(("bodies", name, "flexible"), f"body '{name}'"):
-                    sliders_of(self, name, item)
-
-    def _flexible(self, name: str, item: Mapping[str, Any]) -> Body:
-        with self.at(("bodies", name, "flexible"), f"body '{name}'"):
-            body = flexible_body_of(self, name, item)
-        made = [self.premade.coordinates.get(c.names[0]) for c in body.modes] if isinstance(body, FlexibleBody) else []
-        if isinstance(body, FlexibleBody) and any(made):
-            for c, early in zip(body.modes, made, strict=True):
-                if early is not None:
-                    c.q, c.v, c.a = early.q, early.v, early.a
-            load = f"{name}.elasticity"
-            self.model.loads[load] = Elasticity(load, body)
-        return body
-
-    def _fill(self, body: Body, item: Mapping[str, Any]) -> None:
-        body.colour = colour_of(item.get("colour"), None, f"body '{body.name}'")
-        if "moment" in item:
-            self._raw_mass(body, item)
-        elif "mass" in item or "inertia" in item:
-            self._add_mass(body, item)
-        for part in item.get("masses", ()):
-            self._add_mass(body, part)
-        for given in item.get("shapes", ()):
-            shape = self._shape(given)
-            body.shapes.append(shape)
-            if _has_density(shape) and not given.get("massless", False):
-                shape_mass(body, shape)
-        names, nodes = item.get("collision_names", ()), item.get("collision_nodes", ())
-        for k, given in enumerate(item.get("collision", ())):
-            name = names[k] if k < len(names) else ""
-            if isinstance(body, PartBody) and k < len(nodes):
-                body.add_collision(self._shape(given), name, node=nodes[k])
-            elif not isinstance(body, FlexibleBody):
-                Body.add_collision(body, self._shape(given), name)  # those of a rigid part are in its own axes
-            else:
-                raise ModelError(f"body '{body.name}': it bends; give collision_nodes, the node that carries each shape of collision")
-        for name, given in item.get("frames", {}).items():
-            body.frame(name, self.vector(given.get("position", (0, 0, 0))), self.rotation(given.get("rotation")))
-
-    def _add_mass(self, body: Body, item: Mapping[str, Any]) -> None:
-        inertia = item.get("inertia")
-        if inertia is not None:
-            inertia = [self.vector(row) for row in inertia] if isinstance(inertia[0], list) else self.vector(inertia)
-        body.add_mass(
-            self.value(item.get("mass", 0.0)),
-            self.vector(item.get("com", (0, 0, 0))),
-            inertia,
-            item.get("about", "com"),
-            self.rotation(item.get("axes")),
-        )
-
-    def _raw_mass(self, body: Body, item: Mapping[str, Any]) -> None:
-        """Mass, first moment and inertia about the origin as they stand."""
-        if item.get("about", "origin") != "origin" or "com" in item or "axes" in item:
-            raise ModelError(f"body '{body.name}': with a moment the inertia is about the origin, and com and axes have no place")
-        body.mass = self.expression(item.get("mass", 0.0))
-        body.moment = Vector.of([self.expression(e) for e in item["moment"]])
-        entries = [self.expression(e) for e in item.get("inertia", (0, 0, 0)) if not isinstance(e, list)]
-        if len(entries) not in (3, 6):
-            raise ModelError(f"body '{body.name}': with a moment the inertia has three or six entries")
-        body.inertia = Inertia(*entries) if len(entries) == 6 else Inertia(*entries, *[self.expression(0.0)] * 3)
-
-    def _shape(self, item: Mapping[str, Any]) -> Shape:
-        def read(given: Any, what: str, unit: str) -> Any:
-            e = value(self.value(given), f"{item['kind']}: {what}", unit)
-            return float(e) if e.is_number else e
-
-        def turned(given: Any) -> Any:
-            matrix = parse_rotation(self.rotation(given), "shape")
-            return tuple(tuple(float(e) if e.is_number else e for e in row) for row in matrix)
-
-        return shape_of(item, read, turned, self.file)
-
     def _joints(self) -> None:
         for name, item in self.data.get("joints", {}).items():
             with self.at(("joints", name), f"joint '{name}'"):
@@ -583,14 +492,6 @@ def is_quantity(text: str) -> bool:
 def _limits(given: Any) -> tuple[Any, Any]:
     low, high = (None if isinstance(e, float) and math.isinf(e) else e for e in given)
     return low, high
-
-
-def _has_density(shape: Shape) -> bool:
-    try:
-        shape.mass  # noqa: B018
-    except JourdainError:
-        return False
-    return True
 
 
 def _raw_table(name: str, item: Mapping[str, Any]) -> Table:

@@ -115,7 +115,7 @@ SHAPE_KEYS: dict[str, tuple[str, str]] = {
     "parts": ("shapes", "the shapes united"),
     "base": ("shape", "the shape that is cut"),
     "tool": ("shape", "the shape cut out"),
-    "file": ("file", "mesh file (STL, OBJ, PLY, GLB) in the model's folder"),
+    "file": ("file", "mesh file (STL, OBJ, PLY, GLB, DAE) in the model's folder"),
     "vertices": ("rows", "vertices of the mesh"),
     "faces": ("rows", "faces of the mesh, by numbers of vertices"),
     "scale": ("value", "factor from the mesh's unit to m"),

@@ -57,7 +57,7 @@ def hexapod_map(
     elif of == "stiffness":
         values, title = machine.principal(p)[..., 0], "least principal stiffness k*"
     elif of == "determinant":
-        values, title = machine.determinant(p), "determinant D"
+        values, title = machine.determinant(p), "determinant D [m⁹]"
     elif of == "reach":
         values, title = machine.admissible(p).astype(float), "reach"
     else:

@@ -16,7 +16,7 @@ from .base import Solid, Triangulation, check_positive
 from .mass import MassProperties, Matrix, Scalar, product, scale, scale_matrix
 from .mesh_repair import consistent, filled, merged, merged_within
 
-FORMATS = (".stl", ".obj", ".ply", ".glb")
+FORMATS = (".stl", ".obj", ".ply", ".glb", ".dae")
 
 
 class MissingPackageError(InputError, ImportError):
@@ -137,12 +137,13 @@ def mesh(
     source: str | os.PathLike[str] | tuple[Any, Any], density: Scalar | None = None, scale: Scalar = 1.0, *,
     repair: bool = False, display_only: bool = False, colour: str | None = None, color: str | None = None,
 ) -> Mesh:  # fmt: skip
-    """Return a solid bounded by triangles, from a file (STL, OBJ, PLY, GLB) or a pair (vertices, faces).
+    """Return a solid bounded by triangles, from a file (STL, OBJ, PLY, GLB, DAE) or a pair (vertices, faces).
 
     Coordinates times `scale` are in m (scale=0.001 for a file in mm); density in kg/m³. The surface must be closed,
     with all faces counter-clockwise seen from outside, and its separate shells must not contain each other except
     as cavities; crossings of a shell with itself are not looked for. With repair=True nearly equal vertices are
     merged, faces turned and simple holes filled; with display_only=True nothing is checked and there is no mass.
+    Without a colour of its own a mesh has that which covers most of it in its file (DAE).
 
     >>> corner = ([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)])
     >>> round(mesh(corner, density=6000.0, scale=0.1).mass, 12)
@@ -151,7 +152,8 @@ def mesh(
     name: str | None = None
     if isinstance(source, (str, os.PathLike)):
         name = os.fspath(source)
-        vertices, faces = _read(Path(name))
+        vertices, faces, painted = _read(Path(name))
+        colour = painted if colour is None and color is None else colour
     else:
         vertices, faces = _arrays(source)
     vertices, faces = merged(vertices, faces)
@@ -167,11 +169,17 @@ def _named(name: str | None) -> str:
     return f"mesh {Path(name).name!r}" if name else "mesh"
 
 
-def _read(path: Path) -> Triangulation:
+def _read(path: Path) -> tuple[np.ndarray, np.ndarray, str | None]:
+    """Vertices, triangles and the colour of a file."""
     if path.suffix.lower() not in FORMATS:
-        raise InputError(f"mesh {path.name!r}: format {path.suffix!r} is not read; convert it to STL, OBJ, PLY or GLB")
+        raise InputError(f"mesh {path.name!r}: format {path.suffix!r} is not read; convert it to STL, OBJ, PLY, GLB or DAE")
     if not path.is_file():
         raise InputError(f"mesh {path.name!r}: there is no file {str(path)!r}; check the path")
+    if path.suffix.lower() == ".dae":
+        from ...io.collada import read_collada
+
+        drawn = read_collada(path)
+        return *_arrays((drawn.vertices, drawn.faces), path.name), next((c for c, _ in drawn.painted), None)
     try:
         import trimesh
     except ImportError:
@@ -181,7 +189,7 @@ def _read(path: Path) -> Triangulation:
         loaded = trimesh.load_scene(path, **options).to_mesh()
     except Exception as error:
         raise InputError(f"mesh {path.name!r}: the file cannot be read ({error}); export it again") from error
-    return _arrays((loaded.vertices, loaded.faces), path.name)
+    return *_arrays((loaded.vertices, loaded.faces), path.name), None
 
 
 def _arrays(source: Sequence[Any], name: str | None = None) -> Triangulation:

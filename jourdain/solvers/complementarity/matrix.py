@@ -23,7 +23,7 @@ def order_of(problem: Any) -> Any:
 
 
 @hot
-def _incidents(problem: Any) -> Any:
+def incidents(problem: Any) -> Any:
     """Where the lists of bodies begin, and the lists: 2 i + side for every side of a block on which the body is."""
     m, n, count = rows_of(problem), problem.blocks, problem.bodies.count
     first = problem.whole[2 * m + 2 * n : 2 * m + 2 * n + count + 1]
@@ -35,7 +35,7 @@ def list_incidents(problem: Any) -> None:
     """Lists for every body the blocks that it takes part in."""
     if problem.form != BODIES:
         return
-    b, (first, member) = problem.bodies, _incidents(problem)
+    b, (first, member) = problem.bodies, incidents(problem)
     for k in range(b.count + 1):
         first[k] = 0
     for e in range(2 * problem.blocks):
@@ -59,7 +59,7 @@ def list_incidents(problem: Any) -> None:
 def _add_neighbours(problem: Any, i: int, mark: Any, value: int, order: Any, end: int) -> int:
     """Appends the neighbours of block i that are not marked by the value, and marks them; where the order ends now."""
     if problem.form == BODIES:
-        first, member = _incidents(problem)
+        first, member = incidents(problem)
         for side in (0, 1):
             body = problem.bodies.pair[2 * i + side]
             if body >= 0:
@@ -142,7 +142,7 @@ def _add_rows(problem: Any, i: int, place: Any, stride: int, offset: int, matrix
     for r in range(begin, end):
         matrix[stride * place[r] + place[r] + offset] += problem.compliance[r]
     if problem.form == BODIES:
-        first, member = _incidents(problem)
+        first, member = incidents(problem)
         for side in (0, 1):
             body = problem.bodies.pair[2 * i + side]
             if body >= 0:

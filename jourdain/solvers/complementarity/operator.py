@@ -38,7 +38,8 @@ def copy(a: Any, size: int, b: Any) -> None:
 
 
 @hot
-def _dot6(a: Any, i: int, b: Any, j: int) -> float:
+def dot6(a: Any, i: int, b: Any, j: int) -> float:
+    """Six products from a[i] and b[j] on."""
     return (a[i] * b[j] + a[i + 1] * b[j + 1] + a[i + 2] * b[j + 2]) + (a[i + 3] * b[j + 3] + a[i + 4] * b[j + 4] + a[i + 5] * b[j + 5])
 
 
@@ -49,9 +50,9 @@ def _row_response(problem: Any, i: int, r: int, p: Any) -> float:
     if problem.form == BODIES:
         b, at = problem.bodies, 12 * r
         if b.pair[2 * i] >= 0:
-            total += _dot6(b.J, at, b.v, 6 * b.pair[2 * i])
+            total += dot6(b.J, at, b.v, 6 * b.pair[2 * i])
         if b.pair[2 * i + 1] >= 0:
-            total += _dot6(b.J, at + 6, b.v, 6 * b.pair[2 * i + 1])
+            total += dot6(b.J, at + 6, b.v, 6 * b.pair[2 * i + 1])
     elif problem.form == DENSE:
         matrix_row = problem.dense[r]
         for j in range(rows_of(problem)):
@@ -160,9 +161,9 @@ def _diagonal_entry(problem: Any, i: int, r: int, c: int) -> float:
         b = problem.bodies
         for side in (0, 1):
             if b.pair[2 * i + side] >= 0:
-                total += _dot6(b.J, 12 * r + 6 * side, b.response, 12 * c + 6 * side)
+                total += dot6(b.J, 12 * r + 6 * side, b.response, 12 * c + 6 * side)
         if b.pair[2 * i] >= 0 and b.pair[2 * i] == b.pair[2 * i + 1]:
-            total += _dot6(b.J, 12 * r, b.response, 12 * c + 6) + _dot6(b.J, 12 * r + 6, b.response, 12 * c)
+            total += dot6(b.J, 12 * r, b.response, 12 * c + 6) + dot6(b.J, 12 * r + 6, b.response, 12 * c)
     elif problem.form == DENSE:
         total += problem.dense[r, c]
     else:
@@ -187,7 +188,7 @@ def _respond(problem: Any) -> None:
             for r in range(problem.row[i], problem.row[i + 1]):
                 at = 12 * r + 6 * side
                 for k in range(6):
-                    b.response[at + k] = _dot6(b.inverse_mass, 36 * body + 6 * k, b.J, at) if body >= 0 else 0.0
+                    b.response[at + k] = dot6(b.inverse_mass, 36 * body + 6 * k, b.J, at) if body >= 0 else 0.0
 
 
 @jit

@@ -78,6 +78,59 @@ class Local(Record):
     s2: float
 
 
+class Cone(Record):
+    """What :mod:`.interior` knows of a contact: r and z inside the cone, directions of both, the point w of Nesterov and Todd, what the velocities of the bodies miss of z (m), and
+    K = S G with the slope g of De Saxcé's term; D = diag(1, d)."""
+
+    d1: float
+    d2: float
+    r0: float
+    r1: float
+    r2: float
+    z0: float
+    z1: float
+    z2: float
+    dr0: float
+    dr1: float
+    dr2: float
+    dz0: float
+    dz1: float
+    dz2: float
+    w0: float
+    w1: float
+    w2: float
+    root: float
+    m0: float
+    m1: float
+    m2: float
+    g1: float
+    g2: float
+    k00: float
+    k01: float
+    k02: float
+    k10: float
+    k11: float
+    k12: float
+    k20: float
+    k21: float
+    k22: float
+
+
+class OverBodies(Record):
+    """Room for :mod:`.over_bodies`: numbers of bodies in their order (negative: touches nothing), equations for the velocities of those that touch, and what
+    :mod:`.interior` knows."""
+
+    size: int
+    band: int
+    place: Integers
+    order: Integers
+    pivots: Integers
+    y: Floats
+    rows: Floats  # three of K J over a body
+    K: Matrix  # nine numbers for each block
+    cones: Matrix  # a Cone for each block
+
+
 class LinearProblem(Record):
     """w = A z + q, 0 ≤ w ⟂ z ≥ 0 with ``size`` unknowns, its solution (``z`` in: the guess), and work space; arrays may be longer."""
 
@@ -134,6 +187,7 @@ class Problem(Record):
     whole: Integers  # 2 for each row, 4 for each block, 1 for each body, and 1
     matrix: Floats  # for Newton's method: the square of the rows that it takes together, or a band of them
     linear: LinearProblem  # room for pivots, where there is no friction
+    over: OverBodies
 
 
 #: Numbers of work space for each row and for a block.
@@ -149,15 +203,21 @@ def room(blocks: int, rows: int, form: int, bodies: int = 0, together: int = TOG
     are the caller's, as ``problem.sparse``.
     """
     moving, dense, size = (bodies if form == BODIES else 0), (rows if form == DENSE else 0), (rows if form == BODIES else 0)
+    touching = blocks if moving and rows == 3 * blocks else 0
     v, before, along = np.zeros((3, 6 * moving))
     free = BodyForm(
         count=moving, pair=np.full(2 * blocks, -1), J=np.zeros(12 * size), inverse_mass=np.zeros(36 * moving), response=np.zeros(12 * size),
         v=v, before=before, along=along,
+    )  # fmt: skip
+    place, order = np.zeros((2, moving), np.int64)
+    over = OverBodies(
+        place=place, order=order, pivots=np.zeros(6 * moving, np.int64), y=np.zeros(6 * moving), rows=np.zeros(18), K=np.zeros((touching, 9)),
+        cones=np.zeros((touching, Cone.struct.words)),
     )  # fmt: skip
     w, compliance, u = np.zeros((3, rows))
     return Problem(
         form=form, law=np.zeros(blocks, np.int64), row=np.zeros(blocks + 1, np.int64), coefficient=np.zeros((blocks, 2)), w=w,
         compliance=compliance, stuck=np.zeros(blocks, np.int64), dense=np.zeros((dense, dense)), bodies=free, local=np.zeros((blocks, Local.struct.words)), u=u,
         work=np.zeros(WORK * rows + BLOCK), whole=np.zeros(2 * rows + 4 * blocks + moving + 1, np.int64), matrix=np.zeros(min(rows, together) ** 2),
-        linear=linear_room(pivots),
+        linear=linear_room(pivots), over=over,
     )  # fmt: skip

@@ -14,11 +14,13 @@ from ...native.record import Floats, Record
 from .first_order import first_order
 from .gauss_seidel import sweeps
 from .holding import hold
+from .interior import interior
 from .laws import project, residual
 from .newton import newton, newton_width, through_relaxed
 from .operator import complete, copy, rows_of
+from .over_bodies import order_bodies
 from .pivoting import pivoting, pivots_fit
-from .problem import LAWS, Problem
+from .problem import BODIES, LAWS, Problem
 
 #: Sweeps before the first trial of a faster method; twice as many before each of the next, up to SERIES.
 SWEEPS, SERIES = 8, 256
@@ -36,8 +38,8 @@ POLISHED, FINE, POLISH = 48, 1e-6, 3
 def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
     """Solves from p on; iterations of all kinds, the residual of the natural map and the block that has it.
 
-    From a near guess few contacts are solved by :func:`.holding.hold`.  Rows without friction: pivots, where there are many after some sweeps.  Else sweeps of Gauss–Seidel, at most ``limit``; between series of them Newton's method is tried from where they
-    are, once by way of relaxed problems, or accelerated gradients where it has no room.  What does not lead to the solution is forgotten, so that the
+    From a near guess few contacts are solved by :func:`.holding.hold`.  Rows without friction: pivots, where there are many after some sweeps.  Else sweeps of Gauss–Seidel, at most ``limit``; between series of them interior points are tried once for free bodies that touch in rows
+    (whose sweeps are cheap, so that a second series comes before), and Newton's method from where the sweeps are, once by way of relaxed problems, or accelerated gradients where it has no room.  What does not lead to the solution is forgotten, so that the
     sweeps go on undisturbed; few contacts are then solved to rounding.  p ends at the best point found, inside its cones where that leaves the
     residual below the tolerance.
     """
@@ -73,11 +75,15 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
         if least > tolerance + rounding and math.isfinite(found):
             copy(swept, m, p)
             steps, disturbed = 0, True
-            if width == -2 and not pivots:
+            patient = problem.form == BODIES and series == SWEEPS
+            inner = series == 2 * SWEEPS and not pivots and order_bodies(problem)
+            if width == -2 and not (pivots or inner or patient):
                 width = newton_width(problem)
             if pivots:
                 steps, found, worst = pivoting(problem, p, tolerance, 20 * m)
                 pivots = False
+            elif inner:
+                steps, found, worst = interior(problem, p, tolerance)
             elif width >= 0 and series == RELAX:
                 steps, found, worst = through_relaxed(problem, p, tolerance, PROBLEMS)
             elif 0 <= width <= WIDE or (width >= 0 and series >= LATE):

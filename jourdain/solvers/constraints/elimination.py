@@ -33,7 +33,7 @@ class Pivots(Record):
 
 
 class Elimination(Record):
-    """A plan with the memory for what is found by it: the null space, pivots, ZᵀM and the factor of ZᵀM Z."""
+    """A plan with the memory for what is found by it: the null space, pivots, ZᵀM (M Z where entries of M are listed) and the factor of ZᵀM Z."""
 
     plan: Plan
     space: NullSpace
@@ -59,7 +59,7 @@ def elimination(plan: Plan, by_fronts: bool = False, turns_alone: bool = False) 
     )  # fmt: skip
     return Elimination(
         plan=plan, space=null_space(m, n, fronts, by_fronts), pivots=pivots, walk=walk(n, len(fronts)), ZM=np.zeros(n * n + n), reduced=np.zeros(n * n + n),
-        work=np.zeros(1 if by_fronts else max(2 * m * n + 2 * m + n, 2 * m * m) + 1),
+        work=np.zeros(1 if by_fronts else max(2 * m * n + 3 * m + n, 2 * m * m) + 1),
     )  # fmt: skip
 
 

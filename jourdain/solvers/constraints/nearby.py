@@ -92,7 +92,7 @@ def _allowed(A: Any, n: int, rank: int, columns: Any, Z: Any) -> None:
 def nearby(m: int, n: int, nq: int, **fields: Any) -> Nearby:
     """The record with its work space."""
     return Nearby(
-        m=m, n=n, order=np.zeros(m + n, dtype=np.int64), A=np.zeros(m * n), work=np.zeros(m * (n + 1)), Z=np.zeros(n * n), step=np.zeros(n),
+        m=m, n=n, order=np.zeros(m + n, dtype=np.int64), A=np.zeros(m * n), work=np.zeros(m * (n + 2)), Z=np.zeros(n * n), step=np.zeros(n),
         q=np.zeros(nq), **fields,
     )  # fmt: skip
 

@@ -81,6 +81,18 @@ def blocks(pattern: Sequence[Sequence[int]]) -> list[Part]:
     return found
 
 
+def rows_of(places: np.ndarray, m: int, n: int) -> list[list[int]]:
+    """The columns of each row of an m × n matrix, from the places of its entries counted row by row."""
+    begin = np.searchsorted(places, n * np.arange(m + 1))
+    return [(places[begin[i] : begin[i + 1]] - n * i).tolist() for i in range(m)]
+
+
+def fronts_of(pattern: Sequence[Sequence[int]]) -> list[Part]:
+    """The fronts of constraints that are all independent; none where every block is eliminated as a whole."""
+    parts = blocks(pattern)
+    return make_fronts(pattern, parts, [False] * len(parts))
+
+
 def block_table(parts: Sequence[Part], ranks: Sequence[int]) -> Table[Block]:
     """Blocks with the ranks that they have."""
     found, row, column, factors = [], 0, 0, 0
@@ -98,12 +110,14 @@ def make_plan(
 
     ``redundant`` rows follow from the others wherever the mechanism moves: the rank of their block is limited by their number.  ``mass`` is
     asked, where there are fronts, for the places of entries of M that may differ from zero, counted row by row; ``packed`` where J and M
-    hold nothing else.
+    hold nothing else, which only the elimination by fronts can read.
     """
     m, none = len(pattern), np.zeros(0, dtype=np.int64)
     parts = blocks(pattern)
     ranks = [len(rows) - len(set(rows) & set(redundant)) for rows, _ in parts]
     fronts = make_fronts(pattern, parts, [rank < len(rows) for rank, (rows, _) in zip(ranks, parts, strict=True)])
+    if packed and parts and not fronts:
+        raise ValueError("blocks that are eliminated as a whole are read from whole matrices")
     listed = groups(parts)
     places = np.array([i * nv + j for i, row in enumerate(pattern) for j in sorted(row)], dtype=np.int64) if fronts else none
     masses = mass() if mass and fronts else none
@@ -113,4 +127,4 @@ def make_plan(
     )  # fmt: skip
 
 
-__all__ = ["Block", "Compiled", "Plan", "block_table", "blocks", "make_plan"]
+__all__ = ["Block", "Compiled", "Plan", "block_table", "blocks", "fronts_of", "make_plan", "rows_of"]

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...native.call import call, doubles
 from ...native.kernel import jit, kernel
+from ..linear.dense import inner
 from ..linear.fronts import eliminate_by_fronts, shortest
 from .accelerations import Arguments, constrained_solution
 
@@ -52,37 +53,45 @@ def unit_row(J: Any, i: int, n: int, longest: float, out: Any) -> float:
 
 @jit
 def least_norm(J: Any, h: Any, m: int, n: int, gram: Any, d: Any) -> int:
-    """Shortest d with J d = h by Gram–Schmidt on the rows with pivoting; (nearly) dependent rows are skipped."""
-    right = gram[m * n : m * n + m]
+    """Shortest d with J d = h by Gram–Schmidt on the rows with pivoting; (nearly) dependent rows are skipped.
+
+    ``gram`` has room for m (n + 2) numbers: rows, right-hand sides, and the squares of the rows' lengths, which each stage makes less by
+    what it takes away (Pythagoras); ones that matter are above the tolerance, far above rounding.
+    """
+    right, square = gram[m * n : m * n + m], gram[m * n + m : m * n + 2 * m]
     longest = longest_row(J, m, n)
     for i in range(m):
-        right[i] = unit_row(J, i, n, longest, gram) * h[i]
+        scale = unit_row(J, i, n, longest, gram)
+        right[i] = scale * h[i]
+        square[i] = 1.0 if scale > 0.0 else 0.0
     for j in range(n):
         d[j] = 0.0
     for k in range(m):
         best, p = 0.0, -1
         for i in range(k, m):
-            norm = row_square(gram, i, n)
-            if norm > best:
-                best, p = norm, i
+            if square[i] > best:
+                best, p = square[i], i
         if p < 0 or best <= PROJECTION_TOLERANCE * PROJECTION_TOLERANCE:
             return k
         if p != k:
             for j in range(n):
                 gram[k * n + j], gram[p * n + j] = gram[p * n + j], gram[k * n + j]
             right[k], right[p] = right[p], right[k]
-        scale = right[k] / best
+            square[p] = square[k]
+        row = gram[k * n : k * n + n]
+        inverse = 1.0 / inner(row, row, n)
+        scale = right[k] * inverse
         for j in range(n):
-            d[j] += scale * gram[k * n + j]
+            d[j] += scale * row[j]
         for i in range(k + 1, m):
-            dot = 0.0
-            for j in range(n):
-                dot += gram[i * n + j] * gram[k * n + j]
-            dot /= best
+            other = gram[i * n : i * n + n]
+            dot = inner(other, row, n)
             if dot != 0.0:
+                part = dot * inverse
                 for j in range(n):
-                    gram[i * n + j] -= dot * gram[k * n + j]
-                right[i] -= dot * right[k]
+                    other[j] -= part * row[j]
+                right[i] -= part * right[k]
+                square[i] -= part * dot
     return m
 
 

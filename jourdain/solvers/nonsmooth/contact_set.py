@@ -12,6 +12,7 @@ import numpy as np
 
 from ...native.kernel import hot, jit
 from ...native.record import Floats, Integers, Record
+from ..complementarity.operator import dot6
 from ..complementarity.problem import BlockSparse
 from ..linear.dense import cholesky, cholesky_solve
 from ..linear.inwards import solve_inwards, to_root_three, to_tips
@@ -92,12 +93,6 @@ class ContactSet(Record):
 def _place(s: Any, stride: int, k: int, side: int, row: int) -> int:
     """Where row ``row`` of contact k begins for one of its parts."""
     return (6 * k + 2 * row + side) * stride
-
-
-@hot
-def dot6(a: Any, i: int, b: Any, j: int) -> float:
-    """Six products from a[i] and b[j] on."""
-    return (a[i] * b[j] + a[i + 1] * b[j + 1] + a[i + 2] * b[j + 2]) + (a[i + 3] * b[j + 3] + a[i + 4] * b[j + 4] + a[i + 5] * b[j + 5])
 
 
 @hot

@@ -205,8 +205,8 @@ class Session:
             self.set_hook("decide", switch.decide)
             self.set_hook("remap", switch.remap)
 
-    def set_events(self, events: Sequence[Event], probes: int) -> None:
-        """Lay out the tables of guards."""
+    def set_events(self, events: Sequence[Event], probes: int, native_actions: bool = False) -> None:
+        """Lay out the tables of guards; with ``native_actions`` those in Python that have a native form are done by that."""
         self.events = events
         if not events:
             return
@@ -220,11 +220,12 @@ class Session:
             mode = pr.RESTARTS if event.restart else pr.RECORD_ONLY
             mode = pr.STOPS_THERE if event.terminal else mode
             action = (0, 0)
-            if isinstance(event.action, NativeFunction):
-                action = self.bind(event.action)
-            elif event.action is not None:
+            acts = getattr(event.action, "native", event.action) if native_actions else event.action
+            if isinstance(acts, NativeFunction):
+                action = self.bind(acts)
+            elif acts is not None:
                 mode = pr.ASKS_PYTHON
-            guards.append((places[e], offset, mode, *action, int(event.patient), int(event.rests)))
+            guards.append((places[e], offset, mode, *action, int(event.patient), int(event.rests), int(event.passes)))
             watch += [(direction, e, event.clear if c == 0 else np.inf) for c, direction in enumerate(event.directions)]
             offset += event.size
         room = EVENT_ROOM + offset * (probes + 2 + pr.MOST_DIPS)

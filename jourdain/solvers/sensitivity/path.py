@@ -73,7 +73,7 @@ class Path(Record):
 
 
 @jit
-def _enter(path: Path, i: int) -> None:
+def enter(path: Path, i: int) -> None:
     """Lets the leg be piece i."""
     leg = path.leg
     leg.first, leg.last, leg.point_first, leg.point_last = path.first[i], path.last[i], path.points[i], path.points[i + 1]
@@ -224,7 +224,7 @@ def forwards(address: int) -> int:
     path = Path.at(address)
     leg = path.leg
     for i in range(path.begin, path.end):
-        _enter(path, i)
+        enter(path, i)
         status = walk_forwards(leg)
         if status != 0:
             return status
@@ -305,7 +305,7 @@ def backwards(address: int) -> int:
     path = Path.at(address)
     leg, status = path.leg, 0
     for i in range(path.end - 1, path.begin - 1, -1):
-        _enter(path, i)
+        enter(path, i)
         if path.jump[i] != 0:
             status = _pull_jump(path, i)
         if status == 0 and path.guard[i] != 0:
@@ -322,4 +322,4 @@ def backwards(address: int) -> int:
     return 0
 
 
-__all__ = ["AT_REST", "Path", "Transition", "backwards", "forwards"]
+__all__ = ["AT_REST", "Path", "Transition", "backwards", "enter", "forwards"]

@@ -19,8 +19,8 @@ from .field import Field, Readings, evaluate, pull_map, pull_rate, pull_reading,
 from .implicit import pull_implicit, push_implicit, take_implicit
 from .put_back import project, pull_projection, push_projection, spare, strike
 
-#: Where a value is read: within a step, or at its end.
-INSIDE, AT_END = 0, 1
+#: Where a value is read: at the beginning of a leg, with which its instant moves, within a step, or at its end.
+AT_BEGIN, INSIDE, AT_END = -1, 0, 1
 #: Part of a leg by which its first stage is looked at later at least: steps behind a jump may be as short as rounding.
 BEHIND = 1e-9
 
@@ -351,6 +351,15 @@ def walk_forwards(leg: Leg) -> int:
         ta, tb, place = leg.t[k], leg.t[k + 1], k - leg.origin
         h = tb - ta
         first, last = k == leg.first, k == leg.last - 1
+        while p < points and first and leg.point_kind[p] == AT_BEGIN:
+            status = value_at(leg, p, leg.t[k:], leg.x[k])
+            for d in range(leg.groups):
+                if status == 0:
+                    _ends(leg, d, k)
+                    status = _push_value(leg, p, d, leg.t[k:], leg.x[k], leg.begins, leg.dx[d])
+            if status != 0:
+                return status
+            p += 1
         while p < points and leg.point_step[p] == place and leg.point_kind[p] == INSIDE:
             tp = leg.point_t[p]
             status = inner_step(leg, k, tp)
@@ -477,7 +486,7 @@ def walk_back(leg: Leg) -> int:
                 return status
             leg.tabar[r] += early_part * early + late_part * (late + closed + renewed)
         spare(field)
-        while p >= begin and leg.point_step[p] == place:
+        while p >= begin and leg.point_step[p] == place and leg.point_kind[p] == INSIDE:
             tp = leg.point_t[p]
             status = inner_step(leg, k, tp)
             if status == 0:
@@ -501,6 +510,15 @@ def walk_back(leg: Leg) -> int:
             if status != 0:
                 return status
             p -= 1
+        while p >= begin and first and leg.point_kind[p] == AT_BEGIN:
+            status = value_at(leg, p, leg.t[k:], leg.x[k])
+            for r in range(leg.criteria):
+                if status == 0:
+                    status, moved = _pull_value(leg, p, r, leg.t[k:], leg.x[k], leg.xbar[r])
+                    leg.tabar[r] += moved
+            if status != 0:
+                return status
+            p -= 1
         for r in range(leg.criteria):
             for i in range(n):
                 leg.largest[r][i] = max(leg.largest[r][i], abs(leg.xbar[r][i]))
@@ -519,6 +537,7 @@ def new_leg(field: Field, scheme: Scheme, integrands: Readings, values: Readings
 
 
 __all__ = [
+    "AT_BEGIN",
     "AT_END",
     "BEHIND",
     "INSIDE",

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import InputError
+from ...results.touches import Touch, Touches
 from ...shown import Shown
 from ...solvers.penalty.touch import FRICTION, NORMAL, apply_law, law_between, look, world_force
 from ..touching import touching_at
-from ..tree.contact.table import Touch
 
 if TYPE_CHECKING:
     from ...results.solution import Solution
@@ -27,7 +27,7 @@ class TouchTable(Shown):
     def __init__(self, solution: Solution, system: TreeSystem) -> None:
         self._solution, self._system = solution, system
 
-    def at(self, t: float) -> list[Touch]:
+    def at(self, t: float) -> Touches:
         """The points that touch, with the force on the first body (N)."""
         sol, s = self._solution, self._system
         if not sol.t[0] <= t <= sol.t[-1]:
@@ -35,7 +35,7 @@ class TouchTable(Shown):
         k = int(np.searchsorted(sol.t, t, side="right")) - 1
         x = np.array([sol[n][k] for n in (*s.coordinate_names, *s.velocity_names, *s.model.states)])
         u = np.array([sol[n][k] for n in s.model.inputs])
-        return list(self._touches(float(sol.t[k]), x, u))
+        return Touches(self._touches(float(sol.t[k]), x, u))
 
     def _touches(self, t: float, x: np.ndarray, u: np.ndarray) -> Iterator[Touch]:
         found = touching_at(self._system, u, len(x))

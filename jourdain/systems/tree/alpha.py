@@ -65,13 +65,18 @@ class AlphaMarch(OdeRun):
 
         def prepare(how: Callable[..., Any]) -> Any:
             return integrate_alpha(
-                self.native, span, start, self.scheme or self.settings.method, self.rho, step, redundant, events, samples, how,
+                self.native, span, start, self.integrator, self.rho, step, redundant, events, samples, how,
                 self.projection(), **renewing, **control,
             )  # fmt: skip
 
         if by is not integrate or more or changes or events or not self.inputs.steady or self.scheme:
             return self.unit(prepare(by))
         return self.unit(self.run_kept((self.rho, redundant), span, start, prepare))
+
+    @property
+    def integrator(self) -> str:
+        """The name of the scheme."""
+        return self.scheme or super().integrator
 
     def projection(self) -> NativeFunction | None:
         """What follows each fixed step."""

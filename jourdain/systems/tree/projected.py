@@ -23,6 +23,7 @@ from ...symbolic.expr import KINDS, ZERO, Expr
 from ...symbolic.function import SymbolicFunction
 from ...symbolic.graph import free_symbols, substitute
 from ..callbacks import Callbacks
+from .jumps import Jump
 from .redundancy import redundant_rows
 from .straight import General, straight_order, straight_projection, straight_rates
 
@@ -88,6 +89,8 @@ class NativeSystem:
     switch: Switch | None = None
     #: How many entries of x are positions; None where x is (q, q̇), so that methods of second order need no evaluation for q̇.
     positions: int | None
+    #: First position and first velocity of each quaternion, where q̇ differs from v by these alone.
+    quaternions: np.ndarray | None = None
     #: The guards of the model's events as they are looked at when a run has ended, made with the first of them.
     _guards: Guards | None = None
 
@@ -105,6 +108,8 @@ class NativeSystem:
         self.n = system.nq + system.nv + system.nz
         constrained = bool(system.equations_of_motion.rows)
         self.positions = None if not constrained and system.nz == 0 and system.configuration.rates_are_velocities else system.nq
+        if not constrained:
+            self.quaternions = np.array([i for pair in system.configuration.quaternions for i in pair], np.int64)
         self._redundant = redundant or (redundant_rows(system, start) if constrained and start is not None else [])
         amplitudes = _amplitudes(system.model)
         self._by_directions = amplitudes >= DIRECTIONS
@@ -158,9 +163,14 @@ class NativeSystem:
 
     @property
     def _plain(self) -> bool:
+        """Whether parameters are nowhere but in constants of compiled functions, and no constraint makes the functions depend on the start."""
+        return not self.system.equations_of_motion.rows and self.by_constants
+
+    @property
+    def by_constants(self) -> bool:
         """Whether parameters are nowhere but in constants of compiled functions."""
         s = self.system
-        other = s.equations_of_motion.rows or s.form == "looped" or self._by_directions or self._by_factors or self._parameters is not None
+        other = s.form == "looped" or self._by_directions or self._by_factors or self._parameters is not None
         m = s.model
         return not (other or m.callbacks or m.unknowns or m.contacts or self._signals or self.implicit is not None)
 
@@ -385,7 +395,10 @@ class NativeSystem:
             if not isinstance(e, Expr) and self.touching is not None:
                 found.append(Event(self.touching.gap(e), direction, name=f"watch {i}"))
                 continue
-            found.append(Event(self.finding(self.of_state(self._watch(e))), direction, name=f"watch {i}", rests=direction != 0))
+            timed = not e.deps & ~(KINDS["time"] | KINDS["parameter"])  # met to the last digit
+            found.append(
+                Event(self.finding(self.of_state(self._watch(e))), direction, name=f"watch {i}", rests=direction != 0, passes=timed)
+            )
         return found
 
     def _watch(self, e: Expr) -> Function:
@@ -402,16 +415,7 @@ class NativeSystem:
         return self.system._functions[key]
 
     def _jump(self, name: str) -> Callable[[float, np.ndarray], np.ndarray]:
-        f = self.wrap(self._function("jump", event=name))
-
-        def action(t: float, x: np.ndarray) -> np.ndarray:
-            new = np.zeros(self.n)
-            f(t, x, new)
-            if self.project is not None:
-                self.project(t, new, new)
-            return new
-
-        return action
+        return Jump(self.wrap(self._function("jump", event=name)), self.project, self.n)
 
     def _plan(self, packed: bool = False) -> Plan:
         """The plan of the constraints, for matrices that hold their entries alone if ``packed``; it depends on the equations alone and is made

@@ -20,6 +20,7 @@ from ...native.code import cached_array, cached_code
 from ...native.function import Function
 from ...reals import reals
 from ...solvers import AUTO
+from ...solvers.constraints.plan import fronts_of, rows_of
 from ...solvers.linear.sparse_rows import LARGE
 from ...solvers.native_function import NativeFunction
 from ...symbolic.expr import ZERO
@@ -81,10 +82,13 @@ class TreeSystem(System):
         """Itself."""
         return self
 
-    @property
+    @cached_property
     def packed(self) -> bool:
-        """Whether there are so many constraints that their matrices are kept by their entries."""
-        return len(self._equations.rows) >= LARGE and self.formulation == "recursive"
+        """Whether there are so many constraints, each with few velocities, that their matrices are kept by their entries: what is eliminated
+        as a whole is read from whole matrices."""
+        if len(self._equations.rows) < LARGE or self.formulation != "recursive":
+            return False
+        return bool(fronts_of(rows_of(self.places("constraint_velocities", "J", packed=True), len(self._equations.rows), self.nv)))
 
     @property
     def equations_of_motion(self) -> Equations:
@@ -111,7 +115,9 @@ class TreeSystem(System):
         self._take(values)
 
     def _take(self, values: np.ndarray) -> None:
-        """Gives parameter values to everything compiled."""
+        """Gives parameter values to everything compiled; where none changes, what ended runs have left serves the next ones."""
+        if np.array_equal(values, self._parameters):
+            return
         self._parameters = values
         for f in self._functions.values():
             if f.signature.parameters:

@@ -14,13 +14,13 @@ from ...model.bodies import Frame as ModelFrame
 from ...model.constraints import Closure
 from ...model.elastic.flexible import FlexibleBody, PartBody
 from ...model.model import Model
-from ...model.shapes import ellipsoid
 from ...model.units import quantity
 from ...results.refine import refined
 from ..rotation import Array, matrix_from_quaternion, quaternion_from_matrix
 from ..scene import LINK_KINDS, Anchor, Arrow, Body, Channel, Joint, Link, Mode, Plot, Point, Run, Scene, Track
-from ..shape import SEGMENTS, Shape
+from ..shape import Shape
 from .default_shapes import Numbers, bearing, distinct, invented_shapes, joint_axis, model_size, rail
+from .given_shapes import given_shapes
 from .surface import Surface
 from .telescopes import telescopes
 
@@ -355,7 +355,7 @@ def model_bodies(model: Model, number: Numbers, tracks: Mapping[str, Track]) -> 
     colours = _colours(model)
     bodies = []
     for body in model.all_bodies:
-        shapes = _given_shapes(body, number)
+        shapes = given_shapes(body, number)
         surface = _surface(body)
         if not shapes and surface is None:
             if body.is_ground:
@@ -396,45 +396,6 @@ def _up(model: Model, number: Numbers) -> str:
     turns = [joint_axis(j, number) for j in model.joints.values() if j.kind == "revolute"]
     plane = bool(turns) and all(a is not None and abs(a[2]) > 1 - 1e-9 for a in turns)
     return "y" if plane else "z"
-
-
-def _given_shapes(body: ModelBody, number: Numbers) -> list[Shape]:
-    shapes: list[Shape] = []
-    for solid in body.shapes:
-        shapes += _drawings(solid.numeric(number).primitive())
-    return shapes
-
-
-def _drawings(drawing: dict[str, Any]) -> list[Shape]:
-    """A primitive of the model room as shapes of the scene (groups opened, names of dimensions translated)."""
-    data = dict(drawing)
-    p, R = np.asarray(data.pop("position", (0, 0, 0)), float), np.asarray(data.pop("rotation", np.eye(3)), float)
-    colour = data.pop("colour", None)
-    if data["kind"] == "group":
-        found = []
-        for part in data["parts"]:
-            for shape in _drawings(part):
-                place = {"p": p + R @ np.asarray(shape.position), "R": R @ matrix_from_quaternion(shape.quaternion)}
-                found.append(Shape.from_dict({**_as_dict(shape), **place}))
-        return found
-    if data["kind"] == "ellipsoid":
-        vertices, faces = ellipsoid(data.pop("a"), data.pop("b"), data.pop("c")).tessellate(SEGMENTS)
-        data |= {"kind": "mesh", "vertices": vertices, "faces": faces}
-    elif data["kind"] == "plane":  # a thin slab below it
-        width = data.pop("extent")
-        data |= {"kind": "box", "size": (width, width, 0.004 * width)}
-        p = p - 0.002 * width * R[:, 2]
-    if data["kind"] == "box":
-        data["lx"], data["ly"], data["lz"] = data.pop("size")
-    renamed = {_DIMENSIONS.get(k, k): v for k, v in data.items()}
-    return [Shape.from_dict({**renamed, "p": p, "R": R, **({"colour": colour} if colour else {})})]
-
-
-_DIMENSIONS = {"ring_radius": "major", "tube_radius": "minor"}
-
-
-def _as_dict(shape: Shape) -> dict[str, Any]:
-    return {"kind": shape.kind, **shape.sizes, **({"colour": shape.colour} if shape.colour else {})}
 
 
 def _supports(model: Model, number: Numbers, size: float, up: str, tracks: Mapping[str, Track]) -> list[Shape]:

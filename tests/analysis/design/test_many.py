@@ -9,6 +9,7 @@ import pytest
 
 import jourdain as jd
 from jourdain import criteria as cr
+from jourdain import library
 from jourdain.analysis.design.search import Looks
 from jourdain.analysis.gradients.many import Many
 
@@ -63,15 +64,106 @@ def test_other_parameters_of_the_system_are_taken() -> None:
     assert after.evaluate([{"d": 0.5}]) == [run.evaluate(CRITERIA, {"d": 0.5})] != first
 
 
+def ball() -> jd.Model:
+    m = jd.Model("ball")
+    z = m.prismatic("z", m.ground, m.body("ball", mass=m.parameter("mass", 1.0)), axis="z")
+    m.force(z, -m.parameter("drag", 0.1) * z.velocity)
+    m.event("hit", z.position, direction=-1, jump={z.velocity: -m.parameter("e", 0.8) * z.velocity})
+    m.event("fast", z.velocity + m.parameter("most", 9.0), direction=-1, terminal=True)
+    m.event("top", z.velocity, direction=-1)
+    return m
+
+
+FALLS = {
+    "up": cr.largest("z.displacement_rate"), "low": cr.smallest("z.displacement"), "high": cr.largest("z.displacement"), "push": cr.largest("abs(z.displacement_acc)"),
+    "second": cr.event_time("hit", count=2), "way": cr.integral("abs(z.displacement_rate)"), "size": cr.mean("z.displacement^2"), "end": cr.final("z.displacement"),
+    "when": cr.end_time(),
+}  # fmt: skip
+
+
+def thrown(count: int, most: float = 9.0) -> list[dict[str, float]]:
+    rng = np.random.default_rng(3)
+    return [
+        {"e": float(e), "drag": float(d), "z.displacement": float(h), "z.displacement_rate": float(v), "most": most}
+        for e, d, h, v in rng.uniform((0.85, 0.0, 0.3, 0.0), (0.95, 0.4, 0.8, 1.0), size=(count, 4))
+    ]
+
+
+def single(run: jd.Analysis, criteria: Any, design: dict[str, float]) -> dict[str, float] | None:
+    try:
+        return run.evaluate(criteria, design)
+    except jd.JourdainError:
+        return None
+
+
+def test_events_jumps_and_extrema_have_the_bits_of_single_runs() -> None:
+    run = jd.Analysis(ball().compile(), "simulate", {"z.displacement": 1.0}, t=1.5)
+    loop = Many.of(run, FALLS)
+    assert loop is not None
+    given = thrown(16)
+    found = loop.evaluate(given)
+    assert found == [run.evaluate(FALLS, d) for d in given] and loop.evaluate(given[::-1]) == found[::-1]
+    assert len({round(f["second"], 3) for f in found if f}) > 10
+
+
+def test_runs_that_an_event_ends_and_those_that_miss_one() -> None:
+    """Ends before an instant that is asked for, and events that do not happen, are left to single runs, which tell them."""
+    run = jd.Analysis(ball().compile(), "simulate", {"z.displacement": 1.0}, t=1.5)
+    ends = {n: FALLS[n] for n in ("up", "way", "size", "end", "when")}
+    given = thrown(16, most=3.2)
+    loop = Many.of(run, ends)
+    assert loop is not None
+    found = loop.evaluate(given)
+    assert found == [run.evaluate(ends, d) for d in given] and 3 < sum(f["when"] < 1.5 for f in found if f) < 16
+    asked = {"mid": cr.at(1.1, "z.displacement"), "second": cr.event_time("hit", count=2)}
+    loop = Many.of(run, asked)
+    assert loop is not None
+    found = loop.evaluate(given)
+    assert found == [single(run, asked, d) for d in given] and 0 < sum(f is None for f in found) < 16
+
+
+def test_a_guard_that_may_be_passed_over_is_looked_at_alone() -> None:
+    m = pendulum()
+    m.event("blink", jd.sin(m.parameter("w", 1.0) * m.time - 0.3))
+    run = jd.Analysis(m.compile(), "simulate", {"hinge.angle": 1.0}, t=0.4, max_step=0.1)
+    criteria = {"way": CRITERIA["way"]}
+    slow, fast = [{"w": 3.0}, {"w": 8.0}], [{"w": 900.0}]
+    loop = Many.of(run, criteria)
+    assert loop is not None and loop.evaluate(slow) == [run.evaluate(criteria, d) for d in slow]
+    with pytest.warns(RuntimeWarning, match="passed over"):
+        run.evaluate(criteria, fast[0])
+    assert loop.evaluate([*slow, *fast])[2] is None
+
+
+def test_closed_loops_that_no_variable_moves() -> None:
+    m = library.four_bar()
+    crank = m.joints["crank"]
+    m.force(crank, -m.parameter("k", 3.0) * crank.position - m.parameter("c", 0.2) * crank.velocity)
+    m.event("turn", crank.velocity, jump={crank.velocity: 0.9 * crank.velocity + 0.3})
+    run = jd.Analysis(m.compile(), "simulate", {"crank.angle": 1.0}, t=0.5)
+    criteria = {
+        "way": cr.integral("crank.angle_rate^2"), "big": cr.largest("rocker.angle"), "low": cr.smallest("coupler.angle_rate"), "acc": cr.rms("crank.angle_acc"),
+    }  # fmt: skip
+    loop = Many.of(run, criteria)
+    assert loop is not None and loop.carries(["k", "c"])
+    assert not loop.carries(["k", "crank.angle"]) and not loop.carries(["coupler"])  # a start, and the length of a link
+    given = [{"k": float(k), "c": float(c)} for k, c in np.random.default_rng(2).uniform((1.0, 0.05), (5.0, 1.0), size=(6, 2))]
+    found = loop.evaluate(given)
+    assert found == [run.evaluate(criteria, d) for d in given] and loop.evaluate(given[::-1]) == found[::-1]
+
+
 def test_runs_that_python_must_look_at_are_none_of_it() -> None:
-    for change in ("event", "stop", "sought", "times"):
+    for change in ("memory", "fixed step", "controller", "nothing"):
         m = pendulum()
-        if change == "event":
-            m.event("down", m.joints["hinge"].position)
-        criteria = {"x": cr.largest("hinge.angle")} if change == "sought" else {"x": cr.final("hinge.angle")}
-        options: dict[str, Any] = {"step": 0.01, "method": "rk4"} if change == "stop" else {}
+        hinge = m.joints["hinge"]
+        if change == "memory":
+            m.memory("most", 0.0, update=lambda most: jd.maximum(most, hinge.position))
+        options: dict[str, Any] = {"step": 0.01, "method": "rk4"} if change == "fixed step" else {}
+        if change == "controller":
+            m.force(hinge, m.input("push"))
+            options = {"inputs": {"push": jd.Controller(hinge.position, 10.0)}}
         run = jd.Analysis(m.compile(), "simulate", {"hinge.angle": 1.0}, t=0.2, **options)
-        assert (Many.of(run, criteria) is None) == (change != "times"), change
+        assert (Many.of(run, {"x": cr.final("hinge.angle")}) is None) == (change != "nothing"), change
 
 
 def test_studies_have_the_same_designs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,8 @@ def test_the_front_of_the_oscillator(swing: jd.Analysis, method: str, tmp_path: 
     assert (np.diff(front.values[:, 0]) > 0).all() and (np.diff(front.values[:, 1]) < 0).all()
     assert front.knee in front.designs and front.hypervolume() > 0.0
     assert f"front of {len(front)} designs" in str(front) and "knee" in str(front)
-    front.plot(file=tmp_path / "front.png")
+    axes = front.plot(file=tmp_path / "front.png").axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("shake [m^2/s^3]", "sway [m^2 s]")
     assert (tmp_path / "front.png").stat().st_size > 1000
 
 
@@ -311,3 +312,11 @@ def test_variables_that_follow_others_keep_their_bounds() -> None:
     assert not inside.subject_to and inside.optimise(method="l-bfgs-b").values["c"] == pytest.approx(2.4)
     with pytest.raises(jd.InputError, match="takes bounds of variables only"):
         jd.Problem(swing, {"c": (0.3, 4.0), "k": "0.8*c"}, sway).optimise(method="l-bfgs-b")
+
+
+def test_designs_under_a_mark_of_the_front_are_not_drawn_as_dominated() -> None:
+    from jourdain.analysis.design.pictures import _seen_beside
+
+    front = np.array([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]])
+    assert _seen_beside(front, np.array([[1.0, 1.001], [1.5, 1.5]])).tolist() == [[1.5, 1.5]]
+    assert _seen_beside(front, np.zeros((0, 2))).shape == (0, 2)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import jourdain as jd
+from jourdain.analysis.design.front import Front
 from jourdain.analysis.design.kept import Kept
 from jourdain.analysis.design.space import Evaluated
 from jourdain.library import plane_vehicle
@@ -116,6 +117,8 @@ def test_what_is_kept_is_not_run_again(ask, tmp_path: Path, monkeypatch: pytest.
     again = ask(problem(), str(tmp_path / "a.db"))
     assert not count
     assert str(first).splitlines()[1:] == str(again).splitlines()[1:]
+    known = again[0] if isinstance(again, Front) else again
+    assert known.problem.space.units == {"shake": "m^2/s^3", "sway": "m^2 s"}  # kept with the designs
 
 
 def test_an_interrupted_optimisation_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

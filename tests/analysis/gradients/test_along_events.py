@@ -152,3 +152,26 @@ def test_every_entry_has_its_unit() -> None:
     assert g.units["path"] == {"k0": "m^2 s^2/kg", "m": "m^2/kg", "z.displacement": "m", "z.displacement_rate": "m s"}
     assert g.units["end"]["z.displacement"] == "1" and g.units["when"]["m"] == "s/kg" and g.units["mixed"]["m"] is None
     assert "m^2 s^2/kg" in str(g) and "m s" in str(g)
+
+
+def test_an_extremum_behind_a_jump_is_the_value_there() -> None:
+    """The fastest way up of a ball dropped from h is e √(2gh), just behind its impact; its highest kinetic energy just before it: m g h."""
+    m = jd.Model("ball")
+    e, h = m.parameter("e", 0.8), 1.3
+    z = m.prismatic("z", m.ground, m.body("ball", mass=2.0), axis="z")
+    m.event("hit", z.position, direction=-1, jump={z.velocity: -e * z.velocity})
+    g = 9.81
+    fall = jd.Analysis(m.compile(), "simulate", {"z.displacement": h}, t=0.9, rtol=1e-10, atol=1e-12)
+    criteria = {
+        "up": cr.largest("z.displacement_rate"), "down": cr.smallest("z.displacement_rate"), "energy": cr.largest("z.displacement_rate^2"),
+        "rest": cr.smallest("z.displacement_rate^2 + 1e3*(z.displacement_rate < 0)"),
+    }  # fmt: skip
+    found = fall.evaluate(criteria)
+    v = np.sqrt(2 * g * h)
+    assert found["up"] == pytest.approx(0.8 * v, rel=1e-12) and found["down"] == pytest.approx(-v, rel=1e-12)
+    assert found["energy"] == pytest.approx(v**2, rel=1e-12)
+    by = fall.gradient({n: criteria[n] for n in ("up", "down", "energy")}, ["e", "z.displacement"], "forward")
+    back = fall.gradient({n: criteria[n] for n in ("up", "down", "energy")}, ["e", "z.displacement"], "adjoint")
+    exact = [[v, 0.8 * g / v], [0.0, -g / v], [0.0, 2 * g]]
+    assert by.matrix == pytest.approx(np.array(exact), rel=1e-9, abs=1e-9) and back.matrix == pytest.approx(by.matrix, rel=1e-12, abs=1e-12)
+    by.check()

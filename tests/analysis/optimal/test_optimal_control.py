@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ UP = {"x.displacement": 1.0, "x.displacement_rate": 0.0, "pole.angle": np.pi, "p
 
 
 @by_scheme
-def test_a_pole_swings_up_and_simulates_back(scheme: str) -> None:
+def test_a_pole_swings_up_and_simulates_back(scheme: str, tmp_path: Path) -> None:
     s = cart().compile()
     best = s.optimal_control(
         {}, UP, t=2.0, inputs={"force": (-20, 20)}, minimise=cr.integral("force^2"), bounds={"x.displacement": (-2, 2)}, intervals=30, scheme=scheme,
@@ -122,6 +123,8 @@ def test_a_pole_swings_up_and_simulates_back(scheme: str) -> None:
         {}, UP, t=2.0, inputs={"force": (-20, 20)}, minimise=cr.integral("force^2"), guess=best, intervals=60, tolerance=1e-8, scheme=scheme
     )
     assert finer.cost == pytest.approx(best.cost, rel=1e-5) and finer.error < best.error
+    shown = [axes.get_ylabel() for axes in best.plot(file=tmp_path / "plan.png").axes]  # an axis for each unit
+    assert shown == ["x.displacement [m]", "pole.angle [rad]", "x.displacement_rate [m/s]", "pole.angle_rate [rad/s]", "force"]
 
 
 def test_a_path_constraint_holds_and_costs() -> None:

@@ -1,4 +1,7 @@
-"""Many coupled loops: matrices by their entries, sparse assembly, linear growth; against closed forms and the functions of whole matrices."""
+"""Many coupled loops: matrices by their entries, sparse assembly, linear growth; against closed forms and the functions of whole matrices.
+
+Loops that share all velocities up to the ground, as those of a ladder in joint angles, are eliminated as a whole, from whole matrices.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import numpy as np
 import pytest
 
 import jourdain as jd
+from benchmarks.nets import GRAVITY, ladder, model_of
 from jourdain.library import n_four_bar
+from jourdain.solvers.constraints.plan import make_plan
 from jourdain.solvers.linear.sparse_rows import LARGE
 from jourdain.systems.constraints import jacobian, jacobian_at
 from jourdain.systems.state import State
@@ -98,6 +103,65 @@ def test_a_state_that_is_open_is_refused_by_name(row: jd.System, start: State) -
 def test_a_sparse_partition_is_that_of_the_array(row: jd.System, start: State) -> None:
     by_entries, by_array = (partition(J, preferred=[3]) for J in (jacobian_at(row, start.q, 0.0), jacobian(row, start.q, 0.0)))
     assert by_entries == by_array and by_entries.independent == [3]
+
+
+def hanging(n: int, seed: int) -> tuple[jd.Model, dict[str, float], dict[str, float], float]:
+    """A ladder of n cells, a state with each cell sheared and turning at random, v̇ in it, and its kinetic energy.
+
+    Rungs stay level and the two sides of a cell parallel: it moves as a pendulum of n links of length one, each two sides and a rung, the
+    rung a mass at the link's end; ψ are the links' angles from the vertical.
+    """
+    net = ladder(n)
+    m, joints = model_of(net)
+    rng = np.random.default_rng(seed)
+    turned, rate = 0.4 * rng.normal(size=n), rng.normal(size=n)
+    psi, below = turned + np.arctan2(0.3, 1.0), 3.0 * (n - 1 - np.arange(n))
+    lag, weight = psi[:, None] - psi, (2.0 + below)[np.maximum.outer(np.arange(n), np.arange(n))]
+    M = np.cos(lag) * weight
+    np.fill_diagonal(M, 2.0 * (0.25 + net.inertia(0)) + 1.0 + below)
+    forces = -GRAVITY * np.sin(psi) * (2.0 + below) - (np.sin(lag) * weight) @ rate**2
+
+    def in_joints(links: np.ndarray) -> dict[str, float]:
+        angle = lambda bar: links[bar // 3] if bar >= 0 and bar % 3 < 2 else 0.0
+        return {f"j{child}.angle": angle(child) - angle(parent) for parent, child, _ in joints}
+
+    start = in_joints(turned) | {f"{name}_rate": value for name, value in in_joints(rate).items()}
+    found = {f"{name}_rate": value for name, value in in_joints(np.linalg.solve(M, forces)).items()}
+    return m, start, found, float(0.5 * rate @ M @ rate)
+
+
+def assert_moves_as_a_pendulum(n: int, tolerance: float, **options: str) -> None:
+    m, start, expected, kinetic = hanging(n, seed=n)
+    s = m.compile(**options)
+    a = np.array([expected[name] for name in s.velocity_names])
+    state = s.state(start)
+    np.testing.assert_allclose(s.accelerations(state), a, atol=tolerance * abs(a).max())
+    sol = s.simulate(state, 0.02, rtol=1e-9)
+    assert sol["energy.kinetic"][0] == pytest.approx(kinetic, rel=1e-10)
+    assert np.ptp(sol["energy.total"]) < 1e-7 * np.ptp(sol["energy.kinetic"])
+    assert max(s.drift(sol)) < 1e-9
+
+
+def test_ladders_move_as_the_pendulum_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jourdain.systems.tree.system.LARGE", 12)
+    monkeypatch.setattr("jourdain.systems.tree.straight.MOST_ROWS", 0)
+    assert_moves_as_a_pendulum(7, 1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n", "formulation", "tolerance"), [(64, "recursive", 1e-9), (64, "natural", 1e-11), (64, "cartesian", 1e-11), (80, "recursive", 2e-9)]
+)
+def test_long_ladders_move_as_the_pendulum_they_are(n: int, formulation: str, tolerance: float) -> None:
+    assert_moves_as_a_pendulum(n, tolerance, formulation=formulation)
+
+
+def test_what_is_eliminated_as_a_whole_is_not_read_by_entries(row: jd.System) -> None:
+    s = model_of(ladder(7))[0].compile()
+    pattern = [list(range(k + 3)) for k in range(14)]
+    assert not s.packed and row.packed
+    with pytest.raises(ValueError, match="whole matrices"):
+        make_plan(17, 17, 0, 14, pattern, packed=True)
 
 
 def test_the_packed_mass_matrix_of_a_tree_is_its_lower_triangle() -> None:

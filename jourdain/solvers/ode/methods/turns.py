@@ -14,7 +14,8 @@ import numpy as np
 
 from jourdain.native.call import call
 from jourdain.native.kernel import jit, kernel
-from jourdain.solvers.ode.frame import DEARER, FAILED, SOFT, STIFF, WANTED, Clock, Count, Frame, Turns, view
+from jourdain.native.record import Floats
+from jourdain.solvers.ode.frame import DEARER, FAILED, SOFT, STIFF, WANTED, Clock, Count, Frame, Turns, evaluate_here, rhs, view
 from jourdain.solvers.ode.method import Method
 
 #: Explicit steps of order 5 are stable up to about |h λ| = 3.3, and take so many evaluations.
@@ -30,7 +31,7 @@ LOOK, PART = 10, 0.25
 PROMISE, FALLEN, SAME, LATER = 0.6, 0.5, 0.3, 4.0
 #: The part of the work still to do that the first trial may cost (later ones half as much as those before), and the part that one that did not pay may be of
 #: the work before the next.
-LOSS, SHARE = 0.06, 0.04
+LOSS, SHARE = 0.03, 0.04
 #: Evaluations that a trial may cost at least, and how much dearer than implicit steps were when they did not pay explicit ones must have become to try at once.
 FREE, MUCH = 2000.0, 1.5
 #: A probe is given up after so many steps that have not grown by this factor, so that it costs about this part of a trial; it must promise this part of
@@ -40,6 +41,11 @@ EARLY, GROWN, PROBE, GAIN, SURE = 2, 2.0, 0.3, 0.9, 0.4
 MIDWAY = 32
 #: Explicit steps are not shorter than this over the spectral radius, whatever the tolerance.
 SHORTEST = 0.3
+#: Differences of f by which fast decay is looked for before the first step, their length, the cosine between the last of them that tells it from vibrations,
+#: and how many times the work of a trial explicit steps must need for their stability alone to begin with one.
+DIFFERENCES, NEAR, OPPOSITE, AT_ONCE = 4, 1e-7, 0.8, 40.0
+#: Such a trial goes on while its work a second falls to this part from one look to the next, as it does where what is fast at first decays.
+FALLING = 0.5
 #: Products with the Jacobian by which its spectral radius is found; the first of them only turn the vector.
 FIRST, PRODUCTS = 8, 40
 
@@ -67,10 +73,12 @@ def _work(frame: Frame, count: Count, turns: Turns, implicit: bool) -> float:
 def _price(count: Count, turns: Turns) -> None:
     """What Jacobian, factors and solutions cost beside an evaluation of f, by the number of states (measured on trees and loops of 2 to 40 states)."""
     n = float(count.n)
-    evaluation = 0.03 + 0.0125 * min(n, 12.0) + 0.004 * max(n - 12.0, 0.0)  # µs; of large models it may be far more, or less
+    evaluation = (
+        0.018 + 0.0045 * min(n, 12.0) + 0.004 * max(n - 12.0, 0.0)
+    )  # µs, with its part of a step; of large models it may be far more, or less
     turns.jacobian = 2.0 + 0.3 * n
-    turns.factors = (0.1 + 2e-4 * n * n * n) / evaluation
-    turns.solution = (0.06 + 0.008 * n + 4e-4 * n * n) / evaluation
+    turns.factors = (0.02 + 1.5e-5 * n * n * n) / evaluation
+    turns.solution = (0.0045 * n + 3.2e-4 * n * n) / evaluation
 
 
 @jit
@@ -103,7 +111,7 @@ def _to_implicit(frame: Frame, clock: Clock, count: Count, turns: Turns, trial: 
     turns.spent, turns.trial_t = 0.0, clock.t
     if trial == 1:
         Frame.at(frame.implicit).jac = 0
-    clock.h *= 5.0
+    clock.h *= 5.0 if count.steps > 0 else 1.0
 
 
 @jit
@@ -233,6 +241,73 @@ def _spectral_radius(frame: Frame, n: int) -> float:
 
 
 @jit
+def _decay_here(frame: Frame, clock: Clock, count: Count) -> float:
+    """About the rate of the fastest decay here, by differences of f along the powers of a vector; 0 where what is fastest vibrates or grows.
+
+    The powers of a Jacobian turn a vector to the direction of its largest eigenvalue; where that is real and negative each is nearly opposite to the one before.
+    """
+    n, x, f = count.n, frame.x, frame.f
+    if evaluate_here(frame, clock, count) != 0:
+        return 0.0
+    a, moved, slope = frame.work[:n], frame.work[n : 2 * n], frame.work[2 * n : 3 * n]
+    for i in range(n):
+        a[i] = 1.0 + 0.1 * ((7 * i) % 11)
+    rate = along = 0.0
+    size = _norm(a, n)
+    for _ in range(DIFFERENCES):
+        for i in range(n):
+            a[i] /= size
+            moved[i] = x[i] + NEAR * a[i]
+        if rhs(frame, clock, count, clock.t, moved, slope) != 0:
+            count.bad_status = 0
+            return 0.0
+        along = 0.0
+        for i in range(n):
+            change = (slope[i] - f[i]) / NEAR
+            along += change * a[i]
+            a[i] = change
+        rate = size = _norm(a, n)
+        if not 0.0 < size < math.inf:
+            return 0.0
+    return rate if along < -OPPOSITE * rate else 0.0
+
+
+@jit
+def _norm(a: Floats, n: int) -> float:
+    total = 0.0
+    for i in range(n):
+        total += a[i] * a[i]
+    return math.sqrt(total)
+
+
+@jit
+def _at_start(frame: Frame, clock: Clock, count: Count, turns: Turns) -> int:
+    """Begin with a trial of implicit steps where stability alone would let explicit ones take far more work than that."""
+    span = abs(frame.stops[frame.stops.size - 1] - clock.t)
+    if turns.seen == 0:
+        turns.seen = 1
+        if frame.renewer == 0 and frame.decide == 0:
+            turns.other = STAGES / STABLE * _decay_here(frame, clock, count)
+    if turns.other * span < max(WORTH, AT_ONCE * _of_a_trial(count, turns)):
+        return 0
+    if Frame.at(frame.implicit).step == 0:
+        return WANTED
+    _to_implicit(frame, clock, count, turns, 1)
+    turns.seen = 2
+    return 0
+
+
+@jit
+def _mean_rate(frame: Frame, n: int) -> float:
+    """The size of the mean eigenvalue of the Jacobian that the implicit steps use."""
+    J = Frame.at(frame.implicit).work
+    trace = 0.0
+    for i in range(n):
+        trace += J[i * n + i]
+    return abs(trace) / n
+
+
+@jit
 def _derived(frame: Frame) -> int:
     """Let implicit steps have the Jacobian by derivatives; 1 where it is still to be made. Trials take differences, so that runs that do not become
     implicit compile nothing."""
@@ -254,11 +329,14 @@ def _implicit(frame: Frame, clock: Clock, count: Count, turns: Turns) -> int:
         _tried(frame, clock, count, turns, work)
         return 0
     if turns.trial > 0:
-        turns.trial = 0
+        turns.trial, turns.seen = 0, 1
         if _derived(frame) != 0:
             return WANTED
-    rho = _spectral_radius(frame, count.n)
     turns.look = count.steps + int(turns.pause * max(LOOK, PART * count.steps))
+    if turns.stiffness * _mean_rate(frame, count.n) >= PROMISE * a_second:  # it is less than the spectral radius
+        _mark(clock, count, turns)
+        return 0
+    rho = _spectral_radius(frame, count.n)
     promise = PROMISE if rho < FALLEN * turns.rho else SAME
     if turns.stiffness * rho < promise * a_second:
         turns.other = a_second
@@ -275,19 +353,23 @@ def _implicit(frame: Frame, clock: Clock, count: Count, turns: Turns) -> int:
 def _tried(frame: Frame, clock: Clock, count: Count, turns: Turns, work: float) -> None:
     """Implicit steps on trial have taken more work than explicit ones; they go on for a while, since their steps may grow."""
     turns.spent += work
-    turns.dear = work / abs(clock.t - turns.mark_t)
+    before, turns.dear = turns.dear, work / abs(clock.t - turns.mark_t)
     if turns.trial == 1:
         rho = _spectral_radius(frame, count.n)
         turns.rho = rho
         turns.stiffness = min(max(turns.other / rho, STAGES / STABLE), STAGES / SHORTEST) if rho > 0.0 else STAGES / STABLE
     loss = turns.spent - turns.other * abs(clock.t - turns.trial_t)
     left = turns.other * abs(frame.stops[frame.stops.size - 1] - clock.t)
-    if turns.trial == 1 or loss < min(LOSS * 0.5**turns.failed * left, max(FREE, float(count.n_rhs))):
+    patient = turns.seen != 2 or turns.dear < FALLING * before
+    if turns.trial == 1 or (patient and loss < min(LOSS * 0.5**turns.failed * left, max(FREE, float(count.n_rhs)))):
         turns.trial, turns.look = 2, count.steps + TRIAL
         _mark(clock, count, turns)
         return
-    turns.failed += 1
-    turns.until = count.n_rhs + loss / SHARE * 2.0 ** (turns.failed - 1)
+    if turns.seen == 2:  # what is fast at first may have decayed soon
+        turns.seen, turns.dear = 1, 0.0
+    else:
+        turns.failed += 1
+        turns.until = count.n_rhs + loss / SHARE * 2.0 ** (turns.failed - 1)
     clock.h = math.copysign(STAGES / turns.other, clock.direction)
     _turned(frame, clock, count, turns, DEARER, 0)
 
@@ -299,6 +381,8 @@ def turn(address: int) -> int:
     turns = frame.turns
     if turns.held == 1:
         return 0
+    if count.steps == 0 and turns.number == 0 and turns.implicit == 0:
+        return _at_start(frame, clock, count, turns)
     if turns.implicit == 1 and Frame.at(frame.implicit).step == 0:
         return WANTED
     return _implicit(frame, clock, count, turns) if turns.implicit == 1 else _explicit(frame, clock, count, turns)

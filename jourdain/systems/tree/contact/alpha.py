@@ -15,7 +15,7 @@ from ....solvers.nonsmooth import alpha
 from ....solvers.nonsmooth.records import BOOKS, NO_ROOM
 from ....solvers.ode.events import Event
 from ....solvers.ode.integrate import integrate
-from ....solvers.ode.trajectory import Trajectory
+from ....solvers.ode.trajectory import Checkpoint, Trajectory
 from ....solvers.penalty.before import copied
 from ...inputs import Inputs
 from ...outputs.driven_books import supplied_in_steps
@@ -26,6 +26,7 @@ from ..alpha import AlphaRun
 from .contacts import SWEEPS, TOLERANCE, TreeContacts
 from .moreau import contact_channels, step_again, told_of_laws
 from .table import ContactTable
+from .warm import WarmRun
 
 if TYPE_CHECKING:
     from ....results.solution import Solution
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 NONSMOOTH = "nonsmooth-generalized-alpha"
 
 
-class NonsmoothAlphaRun(AlphaRun):
+class NonsmoothAlphaRun(WarmRun, AlphaRun):
     """Generalised-α in fixed steps, after each of which velocities jump by the laws of the contacts, and penetrations are taken away."""
 
     kind = "nonsmooth generalised-α"
@@ -62,17 +63,21 @@ class NonsmoothAlphaRun(AlphaRun):
         self._control = float(tolerance), int(max_iterations)
         self.contacts = TreeContacts.of(system)
         self.contacts.begin(*self._control)
+        self.note_warm()
         self.contacts.refuse_overlaps(start)
 
     def march(
         self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
     ) -> Any:
         """The integration; where contacts find no room, it begins again with twice as much."""
+        known, n = self.touching(), len(self.start.x)
+        self._before = np.array((first.x if isinstance(first, Checkpoint) else first)[:n])
         while True:
             found = super().march(first, span, by, more, **changes)
             if not isinstance(found, Trajectory) or found.status != "failed" or f"status {NO_ROOM} " not in found.message:
                 return found
-            self.contacts.raise_room(2 * self.contacts.room)
+            self.double_room()
+            self.take_up(*known)
 
     def projection(self) -> NativeFunction | None:
         """Constraints, then contacts."""
@@ -82,7 +87,7 @@ class NonsmoothAlphaRun(AlphaRun):
         project = self.native.project
         self.jumps = alpha.Jumps(
             project=0 if project is None else project.address, project_args=np.zeros(3, np.int64) if project is None else copied(project),
-            moreau=contacts.record, t_last=self.span[0], before=self.start.x.copy(), booked=np.zeros(contacts.size), free=np.zeros(n),
+            moreau=contacts.record, t_last=self.span[0], before=self._before.copy(), booked=np.zeros(contacts.size), free=np.zeros(n),
             rows=np.zeros(1, np.int64), log_t=np.zeros(steps), log=np.zeros((steps, contacts.size - n)),
         )  # fmt: skip
         return NativeFunction.of(alpha.jump_after.address, self.jumps, project, contacts)

@@ -22,7 +22,8 @@ from ....solvers.collision.records import Contact as Found
 from ....solvers.native_function import NativeFunction
 from ....solvers.nonsmooth import moreau
 from ....solvers.nonsmooth.contact_set import Closures, Parts, make_closures, make_contact_set
-from ....solvers.nonsmooth.records import BOOKS, Asked, Last, Moreau, Worst
+from ....solvers.nonsmooth.notes import NOTED
+from ....solvers.nonsmooth.records import BOOKS, Asked, Last, Moreau, Noted, Worst
 from ....solvers.nonsmooth.tasks import BODY, make_tasks
 from ....solvers.ode.events import Switch
 from ....solvers.penalty.before import copied
@@ -108,7 +109,7 @@ class TreeContacts:
         """Forgets what was before, for a run of its own."""
         self.record.tolerance, self.record.limit = tolerance, limit
         self.record.worst = Worst()
-        self.rows.contacts.old_count, self.record.last = 0, Last()
+        self.rows.contacts.old_count, self.record.last, self.record.noted = 0, Last(), Noted(rows=np.zeros((0, NOTED)))
 
     def raise_room(self, room: int) -> None:
         """Makes room for so many contacts."""
@@ -299,7 +300,7 @@ class TreeContacts:
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
             impacts=impacts_of(self), **tasks, slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
             worst=Worst(), last=Last(), couples=int(any(isinstance(c.law, Rigid) and c.law.resists for c in self.contacts)), stiffness=self.stiffness,
-            damping=self.damping,
+            damping=self.damping, noted=Noted(rows=np.zeros((0, NOTED))),
         )  # fmt: skip
 
     @property
@@ -358,7 +359,8 @@ class TreeContacts:
         return dict(
             scene=self.scene.native, body_poses=np.zeros((n, 12)),
             body_before=np.zeros((n, 12)), body_size=reach, slack=SLACK * float(finite.min()) if finite.size else 1e-3,
-            found=Table(Found, np.zeros(self.room, Found.dtype())), source=self.scene.source, group=self.pairs.group, groups=len(self.pairs.law),
+            found=Table(Found, np.zeros(self.room, Found.dtype())), early=Table(Found, np.zeros(self.room, Found.dtype())), thin=self._thin(),
+            between=np.zeros((n, 12)), carried=np.zeros(self.room, np.int64), order=np.zeros(self.room, np.int64), source=self.scene.source, group=self.pairs.group, groups=len(self.pairs.law),
             stop_q=np.array([x[1] for x in self.stops], np.int64), stop_v=np.array([x[2] for x in self.stops], np.int64),
             stop_sign=np.array([x[3] for x in self.stops], float), stop_bound=np.array([x[4] for x in self.stops], float),
             stop_law=np.array([x[5] for x in self.stops], np.int64), stop_place=np.array(self.stop_places, np.int64),
@@ -366,8 +368,14 @@ class TreeContacts:
             dry_place=np.array(self.dry_places, np.int64),
             **rope_rows(self), **directions_of(self),
             law_of=self.pairs.law.ravel().copy(), booked=booked.ravel(), parts=self.parts, contacts=make_contact_set(self.room, self.parts),
-            wrench=np.zeros(9), descriptor=Hook(), constraint_jacobian=np.zeros(0), holding=np.zeros(0, np.int64), closures=Closures(),
+            wrench=np.zeros(9), ends=np.zeros(6), descriptor=Hook(), constraint_jacobian=np.zeros(0), holding=np.zeros(0, np.int64), closures=Closures(),
         )  # fmt: skip
+
+    def _thin(self) -> float:
+        """Half the smallest half-thickness of what moves."""
+        solids = self.scene.native.solids.array
+        half = [min(x for x in (s["x"], s["y"], s["z"]) if x > 0.0) for s in solids if s["body"] >= 0 and s["size"] > 0.0]
+        return 0.5 * float(min(half, default=np.inf))
 
     @cached_property
     def _coupled(self) -> dict[int, list[int]]:

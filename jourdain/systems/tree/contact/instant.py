@@ -10,7 +10,7 @@ import numpy as np
 from ....errors import InputError, SolverError
 from ....model.contact.loads import dry_name
 from ....solvers.native_function import NativeFunction
-from ....solvers.nonsmooth.contact_set import DRY, ContactSet, Parts
+from ....solvers.nonsmooth.contact_set import DRY, ROLL, ContactSet, Parts
 from ....solvers.nonsmooth.records import NO_ROOM
 from ...pushed import wrench_columns
 from .contacts import TreeContacts
@@ -78,17 +78,18 @@ def joined(first: Touching, second: Touching, places: np.ndarray) -> Touching:
 class RigidContacts:
     """The rigid contacts and stops of a system with its present parameters, asked position by position."""
 
-    def __init__(self, system: TreeSystem, brakes: bool = False) -> None:
+    def __init__(self, system: TreeSystem, brakes: bool = False, couples: bool = False) -> None:
         for joint in system.model.dry_friction if not brakes else ():
             raise InputError(
                 f"'{system.model.name}': joint '{joint}' has dry friction without smoothing, which simulate and equilibrium know and this analysis does not; give smoothing="
             )
-        for contact in system.model.contacts.values():
-            if not contact.gives_way and contact.law.resists:  # type: ignore[union-attr]
-                raise InputError(
-                    f"'{system.model.name}': contact '{contact.name}' resists rolling or spinning, which simulate knows and this analysis does not; leave rolling= and "
-                    "spinning= out, or take a law of surfaces that give way"
-                )
+        #: Contacts that resist rolling or spinning; ``couples`` says that the caller does without.
+        self.resisting = [c.name for c in system.model.contacts.values() if not c.gives_way and c.law.resists]  # type: ignore[union-attr]
+        if self.resisting and not couples:
+            raise InputError(
+                f"'{system.model.name}': contact '{self.resisting[0]}' resists rolling or spinning, which simulate and equilibrium know and this analysis does not; "
+                "leave rolling= and spinning= out, or take a law of surfaces that give way"
+            )
         self.system, self.contacts = system, TreeContacts.made(system)
         self.size = self.contacts.slack / 0.01
         record = self.contacts.record.impacts
@@ -112,12 +113,13 @@ class RigidContacts:
         if status != 0:
             raise SolverError(f"'{self.system.model.name}': the contacts cannot be found in this position (status {status})")
         s, n = rows.contacts, int(rows.contacts.count)
-        every = np.arange(n)
-        J = rows_of(s, self.contacts.parts, s.J, every, self.system.nv).reshape(n, 3, self.system.nv)
-        return Touching(
-            s.key[: 3 * n].reshape(n, 3).copy(), s.law[:n].copy(), s.gap[:n].copy(), s.point[: 3 * n].reshape(n, 3).copy(),
-            s.axes[: 9 * n].reshape(n, 3, 3).copy(), s.arm[: 6 * n].reshape(n, 2, 3).copy(), J, s.drift[: 3 * n].reshape(n, 3).copy(), s.sort[:n].copy(),
+        without_couples = np.flatnonzero(s.sort[:n] < ROLL)
+        J = rows_of(s, self.contacts.parts, s.J, np.arange(n), self.system.nv).reshape(n, 3, self.system.nv)
+        found = Touching(
+            s.key[: 3 * n].reshape(n, 3), s.law[:n], s.gap[:n], s.point[: 3 * n].reshape(n, 3), s.axes[: 9 * n].reshape(n, 3, 3),
+            s.arm[: 6 * n].reshape(n, 2, 3), J, s.drift[: 3 * n].reshape(n, 3), s.sort[:n],
         )  # fmt: skip
+        return found.only(without_couples)
 
     def closed(self, t: float, q: np.ndarray) -> Touching:
         """Those that touch."""

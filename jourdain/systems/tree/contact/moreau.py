@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,8 @@ import numpy as np
 from ....errors import InputError
 from ....results.channel import Channel
 from ....solvers.nonsmooth import moreau
-from ....solvers.nonsmooth.records import ACTING, DEPTH, DISSIPATED, ITERATIONS, NO_ROOM, OPENING, RESIDUAL
+from ....solvers.nonsmooth.notes import NOTED
+from ....solvers.nonsmooth.records import ACTING, DEPTH, DISSIPATED, ITERATIONS, NO_ROOM, OPENING, RESIDUAL, Noted
 from ....solvers.ode.events import Event
 from ....solvers.ode.integrate import integrate
 from ....solvers.ode.trajectory import Trajectory
@@ -19,19 +20,21 @@ from ...inputs import Inputs
 from ...ode_run import OdeRun
 from ...outputs.driven_books import supplied_in_steps
 from ...pushed import touches_rigidly
-from ...run import DEFAULTS, Outcome, Restart, Settings
+from ...run import DEFAULTS, Outcome, Settings
 from ...state import State, split_state
 from ..crossing import joined
 from ..runs import ProjectedRun
 from .contacts import SWEEPS, TOLERANCE, TreeContacts
 from .instant import rows_of
+from .passing import TOO_FAST
 from .table import ContactTable
+from .warm import WarmRun
 
 if TYPE_CHECKING:
     from ....results.solution import Solution
 
 
-class MoreauMarch(OdeRun):
+class MoreauMarch(WarmRun):
     """Fixed steps in which impacts, rest and sliding of all contacts are found together, in any coordinates: rows are (q, v, z, forces, books)."""
 
     kind = "moreau"
@@ -57,7 +60,7 @@ class MoreauMarch(OdeRun):
         self._apart = span[0] + 1.5 * settings.step if overlap is not None else None
         self.contacts = self.contacts_of_run()
         self.contacts.begin(*self._control)
-        self._note_warm()
+        self.note_warm()
         if overlap is None:
             self.contacts.refuse_overlaps(self.own, ", or let overlap='push apart' do it")
 
@@ -65,53 +68,9 @@ class MoreauMarch(OdeRun):
         """The contacts in the coordinates of the run, whose start is ``own``."""
         raise NotImplementedError
 
-    def _double_room(self) -> None:
-        known = self._touching()
-        self.contacts.raise_room(2 * self.contacts.room)
-        self._note_warm()
-        self._take_up(*known)
-
-    def _note_warm(self) -> None:
-        s = self.contacts.record.contacts
-        #: What a step takes over from the one before, for steppers that go back.
-        self._warm = s, s.old_key, s.old_impulse, s.old_speed
-
     def first(self) -> np.ndarray:
         """The state, with nothing booked yet."""
         return np.r_[self.own.x, np.zeros(self.contacts.size - len(self.own.x))]
-
-    def memory(self, u: np.ndarray) -> dict[str, Any]:
-        """Also what contacts did in the last step, from which the next one begins to search."""
-        return super().memory(u) | {"touching": self._touching()}
-
-    def _touching(self) -> tuple[np.ndarray, ...]:
-        """Keys, impulses and speeds of the contacts of the last step; its end, its length and the sum over its velocities."""
-        s, *arrays = self._warm
-        last = self.contacts.record.last
-        return *(x[: 3 * s.old_count].copy() for x in arrays), np.array([last.t, last.h, last.sum])
-
-    def _take_up(self, keys: np.ndarray, impulses: np.ndarray, speeds: np.ndarray, step: np.ndarray) -> None:
-        while len(keys) > self._warm[1].size:
-            self._double_room()
-        s, *arrays = self._warm
-        s.old_count = len(keys) // 3
-        for own, given in zip(arrays, (keys, impulses, speeds), strict=True):
-            own[: len(keys)] = given
-        last = self.contacts.record.last
-        last.t, last.h, last.sum = map(float, step)
-
-    def portable(self, saved: Callable[[str], Any]) -> dict[str, Any]:
-        """What contacts did in the last step."""
-        return {"touching": self._touching()}
-
-    def take(self, data: Mapping[str, Any]) -> Any:
-        """Those of another process."""
-        self._take_up(*data["touching"])
-
-    def resumed(self, restart: Restart) -> Any:
-        """Goes on with the impulses of the last step."""
-        self._take_up(*restart.memory["touching"])
-        return super().resumed(restart)
 
     def _check_method(self) -> None:
         pass  # the system chose this kind of run by the method
@@ -127,7 +86,7 @@ class MoreauMarch(OdeRun):
                 break
             done.append(found)
             first, span = found.restart, (found.restart.t, span[1])
-            self._double_room()
+            self.double_room()
         return joined([*done, found]) if done else found
 
     def _march(self, first: Any, span: tuple[float, float], by: Callable[..., Any], more: Sequence[Event], **changes: Any) -> Any:
@@ -149,7 +108,9 @@ class MoreauMarch(OdeRun):
         more = found.channels or dict
         channels = lambda: {**contact_channels(self.contacts, self._kept_rows(found.t, trajectory)), **more()}
         driven = supplied_in_steps(self.settings.times is None)
-        found = replace(found, channels=channels, contacts=lambda solution: ContactTable(solution, self._again, self._apart), driven=driven)
+        found = replace(
+            found, channels=channels, contacts=lambda solution: ContactTable(solution, self._again, self._apart, self.noted), driven=driven
+        )
         found = told_of_laws(found, self.contacts, self._control[1])
         self.contacts.release()
         return found
@@ -158,13 +119,28 @@ class MoreauMarch(OdeRun):
         """Rows at the times that are kept."""
         return trajectory.x if len(t) == len(trajectory.t) else trajectory.at(t)
 
+    def noted(self, room: int = 4096) -> tuple[TreeContacts, Outcome, np.ndarray]:
+        """Does the run once more and notes what contacts did in every step (:mod:`....solvers.nonsmooth.notes`); the contacts and the outcome with it."""
+        while True:
+            self.contacts = self.contacts_of_run()
+            self.contacts.begin(*self._control)
+            self.note_warm()
+            notes = Noted(rows=np.zeros((room, NOTED)))
+            self.contacts.record.noted = notes
+            found = self.go()
+            lost = self.contacts.record.noted is not notes  # more contacts than there was room for: this room is kept
+            if notes.count <= room and not lost:
+                self.contacts.record.noted = Noted(rows=np.zeros((0, NOTED)))
+                return self.contacts, found, notes.rows[: notes.count]
+            room = max(room, int(notes.count)) + 1
+
     def _again(self, solution: Solution, k: int) -> tuple[TreeContacts, float]:
         """Takes step k of a solution of this run once more, with what the one before it leaves; the contacts as that step leaves them."""
         prepared: Callable[[MoreauMarch], None] = lambda run: None
         if k > 0:
             before = self._one_step(solution, k - 1)
-            touching, rows = before._touching(), before._last_rows()  # the next one may get the same memory
-            prepared = lambda run: run._take_up(*_as_it_was(run, touching, rows))
+            touching, rows = before.touching(), before._last_rows()  # the next one may get the same memory
+            prepared = lambda run: run.take_up(*_as_it_was(run, touching, rows))
         run = self._one_step(solution, k, prepared)
         return run.contacts, float(run.settings.step or 0.0)
 
@@ -214,6 +190,8 @@ class MoreauRun(MoreauMarch, ProjectedRun):
 def told_of_laws(found: Outcome, contacts: TreeContacts, limit: int) -> Outcome:
     """The outcome of a run with what is to be said of laws that were not met."""
     worst = contacts.record.worst
+    if f"status {TOO_FAST} " in found.message:
+        found = replace(found, message="bodies move by hundreds of times their thickness within a step; take a smaller step=")
     if worst.residual > 0.0:
         a, b = (contacts.name_of(i) for i in (worst.shape_a, worst.shape_b))
         if worst.residual == np.inf:

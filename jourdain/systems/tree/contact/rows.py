@@ -9,6 +9,7 @@ from ....native.call import address as at
 from ....native.call import call, doubles
 from ....native.kernel import hot, jit, kernel
 from ....native.record import Address, Floats, Integers, Matrix, Record, Table
+from ....solvers.collision.flush import is_flush
 from ....solvers.collision.records import Contact, World
 from ....solvers.collision.search import collide
 from ....solvers.linear.inwards import factor_inwards
@@ -18,6 +19,7 @@ from ....solvers.ode.rotation import nearest_rotation
 from ....solvers.penalty.touch import axes_of
 from ..link_sweeps import COLUMN, NUMBERS, Hook, Pointers, _start, _sweep
 from .loose_bodies import loose_factor
+from .passing import GRAZING, TOO_FAST, find_passed
 from .shares import force_row, part_of_body
 
 #: What is returned where a part of the velocities feels no inertia.
@@ -71,6 +73,12 @@ class TreeContacts(Record):
     body_size: Floats
     slack: float
     found: Table[Contact]
+    #: How far bodies may move before whom they pass is looked for; contacts, poses on the way, whether rows of ``found`` were met there, and their order.
+    thin: float
+    early: Table[Contact]
+    between: Matrix
+    carried: Integers
+    order: Integers
     source: Integers  # the given shape of each shape of the scene
     group: Integers
     groups: int
@@ -107,6 +115,7 @@ class TreeContacts(Record):
     closures: Closures
     contacts: ContactSet
     wrench: Floats
+    ends: Floats  # the places of a contact on both its bodies
     #: Where links have no loops over them: compiled poses, and J (six rows a body), the velocities of drives and M; the part of each body.
     framed: Framed
 
@@ -335,11 +344,11 @@ def _all_loose(c: Any, body_a: int, body_b: int) -> bool:
 def _loose_rows(c: Any, k: int, body_a: int, body_b: int) -> None:
     """The three rows of J for bodies that nothing holds; places of the ground are not read."""
     s, J = c.contacts, c.contacts.J
-    axes, point = s.axes[9 * k :], s.point[3 * k :]
+    axes = s.axes[9 * k :]
     for side in (0, 1):
         body, sign = (body_a, 1.0) if side == 0 else (body_b, -1.0)
         if body >= 0:
-            R, to = c.link_poses[c.body_link[body]], 36 * k + 6 * side
+            R, to, point = c.link_poses[c.body_link[body]], 36 * k + 6 * side, c.ends[3 * side :]
             dx, dy, dz = point[0] - R[9], point[1] - R[10], point[2] - R[11]
             for row in (0, 1, 2):
                 x, y, z = sign * axes[3 * row], sign * axes[3 * row + 1], sign * axes[3 * row + 2]
@@ -351,16 +360,42 @@ def _loose_rows(c: Any, k: int, body_a: int, body_b: int) -> None:
 
 
 @jit
+def _points(c: Any, contact: Any, first: Any, second: Any) -> None:
+    """Where a contact is on both its bodies: in the middle between their surfaces; on the surface of each where they are far from it in the middle of the step."""
+    if c.moved > c.thin:
+        first[0], first[1], first[2] = contact.ax, contact.ay, contact.az
+        second[0], second[1], second[2] = contact.bx, contact.by, contact.bz
+    else:
+        first[0], first[1], first[2] = (0.5 * (contact.ax + contact.bx), 0.5 * (contact.ay + contact.by), 0.5 * (contact.az + contact.bz))
+        second[0], second[1], second[2] = first[0], first[1], first[2]
+
+
+@jit
+def _slides_on(c: Any, contact: Any) -> bool:
+    """Whether what closes, by the way that its bodies have come, is an edge beyond which a face goes on at the same height."""
+    way, tolerance = 0.0, GRAZING * c.slack
+    for side in (0, 1):
+        body, sign = (contact.body_a, -1.0) if side == 0 else (contact.body_b, 1.0)
+        if body >= 0:
+            new, old = c.body_poses[body], c.body_before[body]
+            along = (new[9] - old[9]) * contact.nx + (new[10] - old[10]) * contact.ny + (new[11] - old[11]) * contact.nz
+            way += sign * along
+    closes = c.moved == 0.0 or (way > GRAZING * tolerance and contact.gap < 4.0 * way)
+    return closes and not c.moved > c.thin and is_flush(c.scene, contact, tolerance)  # type: ignore[no-any-return]
+
+
+@jit
 def _write(c: Any, contact: Any, law: int) -> None:
     """One contact more: its place, laws and rows of J."""
     s, k = c.contacts, _begin(c, law, TOUCH, contact.gap)
-    axes, point = s.axes[9 * k :], s.point[3 * k :]
+    axes, first, second = s.axes[9 * k :], c.ends, c.ends[3:]
     axes_of(contact, axes)
     _turn_tangents(c, contact, law, axes)
-    point[0], point[1], point[2] = (0.5 * (contact.ax + contact.bx), 0.5 * (contact.ay + contact.by), 0.5 * (contact.az + contact.bz))
+    _points(c, contact, first, second)
     for i in (0, 1, 2):
-        s.arm[6 * k + i] = 0.0 if contact.body_a < 0 else point[i] - c.body_poses[contact.body_a, 9 + i]
-        s.arm[6 * k + 3 + i] = 0.0 if contact.body_b < 0 else point[i] - c.body_poses[contact.body_b, 9 + i]
+        s.point[3 * k + i] = first[i] if contact.body_a >= 0 else second[i]
+        s.arm[6 * k + i] = 0.0 if contact.body_a < 0 else first[i] - c.body_poses[contact.body_a, 9 + i]
+        s.arm[6 * k + 3 + i] = 0.0 if contact.body_b < 0 else second[i] - c.body_poses[contact.body_b, 9 + i]
     s.key[3 * k], s.key[3 * k + 1], s.key[3 * k + 2] = contact.shape_a, contact.shape_b, contact.feature
     _join(c, k, contact.body_a, contact.body_b)
     bodies = c.body_poses.shape[0]
@@ -371,7 +406,7 @@ def _write(c: Any, contact: Any, law: int) -> None:
         return
     _clear_rows(c, k)
     for row in (0, 1, 2):
-        _row(c, k, row, contact.body_a, point, contact.body_b, point, False)
+        _row(c, k, row, contact.body_a, first, contact.body_b, second, False)
 
 
 @jit
@@ -471,8 +506,10 @@ def contact_rows(address: int) -> int:
     c.moved = _largest_motion(c)
     found = collide(c.scene, c.body_poses, 4.0 * c.moved + c.slack, c.found)
     s.count = 0
+    if found >= 0:
+        found = find_passed(c, found)
     if found < 0:
-        return NO_ROOM
+        return found if found == TOO_FAST else NO_ROOM
     status = _closures(c)
     if status == 0:
         status = _framed_masses(c) if c.framed.motion.function != 0 else _part_masses(c)
@@ -483,9 +520,9 @@ def contact_rows(address: int) -> int:
     if prepare_closures(c.closures, c.parts) != 0:
         return DEPENDENT
     for i in range(found):
-        contact = c.found[i]
+        contact = c.found[c.order[i]]
         law = c.law_of[c.group[c.source[contact.shape_a]] * c.groups + c.group[c.source[contact.shape_b]]]
-        if law >= 0:
+        if law >= 0 and not _slides_on(c, contact):
             _write(c, contact, law)
     touching = s.count
     for i in range(c.stop_q.size):
@@ -502,7 +539,7 @@ def _couples(c: Any, found: int, touching: int) -> int:
     """What brakes rolling and spinning, behind all others."""
     s, k = c.contacts, 0
     for i in range(found):
-        contact = c.found[i]
+        contact = c.found[c.order[i]]
         if k >= touching or s.key[3 * k] != contact.shape_a or s.key[3 * k + 1] != contact.shape_b or s.key[3 * k + 2] != contact.feature:
             continue  # it has no law
         law, k = s.law[k], k + 1

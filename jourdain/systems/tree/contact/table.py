@@ -9,33 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....errors import InputError
+from ....results.touches import Touch, Touches
 from ....shown import Shown
 from ....solvers.nonsmooth.contact_set import DRY
 
 if TYPE_CHECKING:
     from ....results.solution import Solution
+    from ...run import Outcome
     from .contacts import TreeContacts
     from .events import ContactEventRun
-
-
-@dataclass(frozen=True)
-class Touch(Shown):
-    """One contact in a step: the force on ``body_a`` (N, mean over the step), where it acts (m), the normal from b to a, and the gap (m)."""
-
-    contact: str
-    body_a: str
-    body_b: str
-    point: np.ndarray
-    normal: np.ndarray
-    gap: float
-    force: np.ndarray
-    #: "stick", "slip" or "open".
-    state: str
-
-    def __str__(self) -> str:
-        force = ", ".join(f"{x:.6g}" for x in self.force)
-        where = ", ".join(f"{x:.6g}" for x in self.point)
-        return f"{self.contact}: {self.body_a} on {self.body_b} at ({where}) m, force ({force}) N, gap {self.gap:.3g} m, {self.state}"
 
 
 @dataclass(frozen=True)
@@ -89,13 +71,14 @@ class ContactTable(WhatTouched):
     """Contacts of a run in fixed steps: ``at(t)`` gives those of the step that holds t."""
 
     def __init__(
-        self, solution: Solution, again: Callable[[Solution, int], tuple[TreeContacts, float]], apart: float | None = None
-    ) -> None:
-        self._solution, self._again = solution, again
+        self, solution: Solution, again: Callable[[Solution, int], tuple[TreeContacts, float]], apart: float | None = None,
+        noted: Callable[[], tuple[TreeContacts, Outcome, np.ndarray]] | None = None,
+    ) -> None:  # fmt: skip
+        self._solution, self._again, self._noted = solution, again, noted
         #: The end of a first step that moves bodies apart which overlap at the start.
         self._apart = apart
 
-    def at(self, t: float) -> list[Touch]:
+    def at(self, t: float) -> Touches:
         """The contacts of the step that holds an instant; the run must have kept every step."""
         sol = self._solution
         if not sol.metadata.get("every_step", False):
@@ -103,7 +86,7 @@ class ContactTable(WhatTouched):
         self._row(t)
         k = int(np.clip(np.searchsorted(sol.t, t, side="left") - 1, 0, len(sol.t) - 2))
         contacts, h = self._again(sol, k)
-        return list(_touches(contacts, h))
+        return Touches(_touches(contacts, h))
 
     def summary(self) -> str:
         """Pairs, the deepest penetration, the largest residual of the laws and the energy that contacts took."""
@@ -164,7 +147,7 @@ class EventContacts(WhatTouched):
         #: When accumulating impacts have ended in rest, and between whom.
         self.rests = tuple(run.rests)
 
-    def at(self, t: float) -> list[Touch]:
+    def at(self, t: float) -> Touches:
         """The contacts that are closed at the last row of the solution not after an instant."""
         sol, s = self._solution, self._run.system
         k = self._row(t)
@@ -181,4 +164,4 @@ class EventContacts(WhatTouched):
         )
 
 
-__all__ = ["ContactTable", "EventContacts", "Impact", "Touch", "WhatTouched"]
+__all__ = ["ContactTable", "EventContacts", "Impact", "WhatTouched"]
