@@ -265,6 +265,8 @@ def _held(error: Exception, function: Callable[..., Any], values: list[tuple[ins
             given = [(p, value) for p, value in given if any(value is x for x in held)]
         if given:
             return " and ".join(f"{p.name} = {short(value)}" for p, value in given[:3]) + f" {told}"
+        if not frame.f_code.co_name.startswith("<"):  # what fails further in than where it is held may be no fault of the argument
+            return None
     return None
 
 

@@ -16,7 +16,7 @@ from ..model.contact.methods import touches
 from ..model.values import instant
 from ..reals import real, reals
 from ..results.solution import Solution
-from ..solvers import AUTO, EXPLICIT, IMPLICIT
+from ..solvers import ADAPTIVE, AUTO, EXPLICIT, IMPLICIT
 from ..systems.inputs import Controller, Inputs
 from ..systems.run import DEFAULTS, Restart, Settings, SimulationError, SimulationInterrupted
 from ..systems.start import check_belongs
@@ -63,6 +63,8 @@ def simulate(
 
         start = start_apart(system, start, options.pop("overlap", None))
     settings, rest = settings_of(system, span, method, options)
+    if settings.step is not None and settings.method not in ADAPTIVE:
+        _check_arrives(system.model.name, settings.step, span)
     acting = Inputs(system, inputs, start.memory)
     with Prepared(system, start, acting, settings, restart):
         run = system.run(start, span, acting, settings, rest)
@@ -71,6 +73,15 @@ def simulate(
     if key is not None:
         keep(key, run)
     return solution
+
+
+def _check_arrives(name: str, step: float, span: tuple[float, float]) -> None:
+    """Refuses a fixed step so short that the time does not change by it before the end."""
+    least = math.ulp(max(abs(span[0]), abs(span[1])))
+    if 0.0 < step < least:
+        raise InputError(
+            f"simulate '{name}': steps of {step:g} s never reach t = {span[1]:g} s, where times differ by {least:.2g} s at least; take longer steps"
+        )
 
 
 def with_parameters(system: System, parameters: Mapping[str, Any] | np.ndarray) -> System:

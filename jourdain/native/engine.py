@@ -9,6 +9,7 @@ import re
 import struct
 import sys
 import threading
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -19,7 +20,12 @@ from .names import LIBRARY_ONE, LIBRARY_TWO
 #: Held by whoever compiles: LLVM's modules share one context, and what is compiled once must not be compiled by two threads.
 lock = threading.RLock()
 if hasattr(os, "register_at_fork"):  # a child begins when nobody compiles: it would wait forever for a thread that it does not have
-    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+
+    def _release() -> None:
+        with suppress(RuntimeError):  # not taken by a fork that waited for the import of this very module
+            lock.release()
+
+    os.register_at_fork(before=lock.acquire, after_in_parent=_release, after_in_child=_release)
 
 
 @cache

@@ -40,7 +40,7 @@ class Named:
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
-        if isinstance(error, (Exception, SystemExit)) and not isinstance(error, CallbackError):
+        if isinstance(error, (Exception, SystemExit, GeneratorExit)) and not isinstance(error, CallbackError):
             raise CallbackError(f"{self.what} raised {type(error).__name__}: {error} at t = {self.t:.9g} s") from error
 
 

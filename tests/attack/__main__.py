@@ -33,7 +33,7 @@ def main() -> int:
     for name in options.attacks or [*CASES, *SUITE_ATTACKS]:
         begun = time.monotonic()
         if name in SUITE_ATTACKS:
-            found = suite(*SUITE_ATTACKS[name], 5.0 * options.seconds)
+            found = suite(*SUITE_ATTACKS[name], 5.0 * options.seconds, seed=options.seed)
         else:
             found = in_own_process(name, options.seed, options.seconds, options.case, options.most)
         faults = found["faults"]

@@ -10,7 +10,7 @@ from tests.attack.attacks import CASES, REFUSED, SUITE_ATTACKS, UNHARMED, in_own
 
 #: Cases of each attack.
 MOST = {"model files": 200, "result files": 100, "stores": 40, "kills": 2, "full disks": 2, "cache entries": 4, "threads": 1, "forks": 1,
-        "requests": 40, "forged results": 20, "mesh paths": 60, "numbers": 60, "calls": 80}  # fmt: skip
+        "requests": 40, "forged results": 20, "mesh paths": 60, "numbers": 60, "calls": 80, "walks": 60}  # fmt: skip
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits and signals of POSIX")

@@ -487,7 +487,7 @@ def test_places_and_turns_may_have_units():
             wrong()
 
 
-@pytest.mark.parametrize("wrong", [object(), [1.0], np.zeros(2), math, 1j, np.nan])
+@pytest.mark.parametrize("wrong", [object(), [1.0], np.zeros(2), math, 1j, 1 + 0j, np.nan])
 def test_sizes_densities_and_places_are_numbers_or_expressions(wrong):
     ball = sh.sphere(1.0)
     for ask in (

@@ -553,3 +553,23 @@ def test_exit_with_live_functions(folder: Path) -> None:
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment, text=True, timeout=120)
     assert run.stdout.strip() == "done"
     assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks of POSIX")
+def test_a_fork_that_waits_for_the_first_import_says_nothing() -> None:
+    # the hooks of a module that is imported meanwhile are called after the fork, though not before it
+    program = """
+import os, threading, time, warnings
+import jourdain.forking as forking
+warnings.simplefilter("ignore")
+def later(wait=forking._wait_for_imports):
+    import jourdain.native.engine
+    wait()
+os.register_at_fork(before=later)
+pid = os.fork()
+if pid == 0:
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    assert (done.stdout, done.stderr) == ("0\n", "")

@@ -94,3 +94,12 @@ def test_angles_that_are_known_and_lengths_have_no_note(kind: str, speed: float,
     s = spinning(kind)
     for _ in range(2):
         s.simulate(s.state(velocities={s.coordinate_names[0]: speed}), 0.1, **how)
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "cartesian", "directors"])
+@pytest.mark.parametrize("t", [(0.0, 1.0), (1e6, 1e6 + 1.0)])
+def test_steps_that_never_arrive_are_refused(formulation: str, t: tuple[float, float]) -> None:
+    s = library.pendulum().compile(formulation=formulation)
+    how = {} if formulation == "directors" else {"method": "rk4"}
+    with pytest.raises(jd.InputError, match=r"steps of .* s never reach t = "):
+        s.simulate({"hinge.angle": 0.1}, t, step=1e-17 if t[0] == 0.0 else 1e-11, **how)

@@ -143,7 +143,7 @@ def test_ctrl_c_while_a_law_runs_in_python(formulation: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:model 'four-bar'")
-@pytest.mark.parametrize("error", [StopIteration, SystemExit])
+@pytest.mark.parametrize("error", [StopIteration, SystemExit, GeneratorExit])
 @pytest.mark.parametrize("formulation", ["recursive", "cartesian", "directors"])
 @pytest.mark.parametrize("kind", ["callback", "controller"])
 def test_errors_that_python_itself_takes_for_an_end_are_told(kind: str, formulation: str, error: type[BaseException]) -> None:

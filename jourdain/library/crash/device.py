@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, short
 from ...model.bodies import Body, Frame
 from ...model.load_sorts import FrameLoad
 from ...model.model import Model
 from ...model.values import number
 from ...symbolic.expr import Expr
 from ...symbolic.functions import maximum, minimum, where
+from ...told import told
 
 #: Part of Cowper and Symonds' v₀ below which their power is a line.
 SLOW = 1e-4
@@ -29,6 +30,10 @@ class Device:
     #: The word for it in messages.
     kind = "device"
 
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        told(cls)
+
     def declared(self, m: Model, name: str) -> Device:
         """The same device with its numbers as parameters ``name.…`` of a model, to be changed without compiling again."""
         raise NotImplementedError
@@ -42,6 +47,8 @@ class Device:
 
         ``b`` lies ahead of ``a`` in the direction of ``axis``; the force pushes them apart and acts at ``b``.
         """
+        if axis not in ("x", "y", "z"):
+            raise InputError(f"{self.kind} '{name}': axis = {short(axis)} is none of 'x', 'y', 'z'")
         i = "xyz".index(axis)
         ahead = m.sensor(f"{name}.sensor", b, relative_to=a)
         force = self.act(m, name, gap - ahead.position[i], -ahead.velocity[i])

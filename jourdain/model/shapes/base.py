@@ -354,7 +354,7 @@ def _is_symbolic(value: object) -> bool:
 
 def _is_real(value: object) -> bool:
     try:
-        return math.isfinite(real(value))
+        return not isinstance(value, complex) and math.isfinite(real(value))
     except NotReal:
         return False
 

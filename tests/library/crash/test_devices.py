@@ -377,3 +377,12 @@ def test_other_bad_input() -> None:
         lib.steps_of_curve(np.linspace(0, 1, 50), 2e6 - 1e6 * np.linspace(0, 1, 50), 3, stiffness=1e8)
     with pytest.raises(InputError, match="crush must grow"):
         lib.steps_of_curve([0.0, 1.0, 0.5, 2.0, 3.0, 4.0, 5.0], [1.0] * 7, 3)
+
+
+@pytest.mark.parametrize(("axis", "a"), [("", None), ("yz", None), (5, None), ("x", "ground")])
+def test_a_device_between_what_is_no_frame_or_along_no_axis_is_refused(axis: Any, a: Any) -> None:
+    m = jd.Model("x")
+    b = m.body("b", mass=1.0, inertia=(1, 1, 1))
+    m.prismatic("j", m.ground, b, axis="x")
+    with pytest.raises(jd.JourdainError):
+        DEVICE.between(m if a is None else 5, "d", m.ground, b, axis=axis)  # type: ignore[arg-type]
