@@ -10,6 +10,7 @@ import numpy as np
 
 import jourdain as jd
 from jourdain.model.shapes import torus
+from jourdain.results.style import house_style, line_style, new_figure
 from jourdain.structures import Material, cable, circle
 
 SPAN = 4.0
@@ -40,16 +41,16 @@ if __name__ == "__main__":
         runs[name] = sol
 
     Path("out").mkdir(exist_ok=True)
-    import matplotlib.pyplot as plt
-
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
-    for name, sol in runs.items():
-        left.plot(sol.t, sol["way"], label=name)
-        right.plot(sol.t, sol["energy.total"] - sol["energy.total"][0], label=name)
-    left.set(xlabel="t [s]", ylabel="way along the cable [m]")
-    right.set(xlabel="t [s]", ylabel="change of energy [J]")
-    left.legend(frameon=False)
-    figure.savefig("out/sliding_ring_plot.png", dpi=150)
+    with house_style():
+        figure = new_figure(10, 3.6)
+        left, right = figure.subplots(1, 2)
+        for number, (name, sol) in enumerate(runs.items()):
+            left.plot(sol.t, sol["way"], label=name, **line_style(number))
+            right.plot(sol.t, sol["energy.total"] - sol["energy.total"][0], label=name, **line_style(number))
+        left.set(xlabel="time [s]", ylabel="way along the cable [m]")
+        right.set(xlabel="time [s]", ylabel="change of energy [J]")
+        left.legend()
+        figure.savefig("out/sliding_ring_plot.png", dpi=150)
     smooth = runs["smooth"]
     smooth.save_picture("out/sliding_ring.png", t=1.2, stress="stress", trace=["ring"])
     smooth.save_page("out/sliding_ring.html", plots=["way"], stress="stress", trace=["ring"])

@@ -10,6 +10,7 @@ import numpy as np
 
 import jourdain as jd
 from jourdain.elements import point_to_point
+from jourdain.results.style import house_style, line_style, new_figure
 from jourdain.structures import Material, beam, rectangle
 
 
@@ -40,21 +41,20 @@ if __name__ == "__main__":
     print(f"run forward with these torques the tip misses its course by {1e3 * told['output_error']:.2f} mm at most")
 
     Path("out").mkdir(exist_ok=True)
-    import matplotlib.pyplot as plt
-
-    figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(7, 5), layout="constrained")
-    angle = np.arctan2(sol["rod.end.position"][:, 1], sol["rod.end.position"][:, 0])
-    above.plot(sol.t, sol["motor.angle"], label="hub")
-    above.plot(sol.t, angle, label="tip")
-    above.set_ylabel("angle [rad]")
-    above.legend(frameon=False)
-    below.plot(sol.t, sol["torque"], color="#d6452f")
-    below.set_xlabel("t [s]")
-    below.set_ylabel("torque [N m]")
-    for ax in (above, below):
-        ax.axvspan(sol.t[0], 0.0, color="#eceff1", zorder=0)
-        ax.axvspan(0.8, sol.t[-1], color="#eceff1", zorder=0)
-    figure.savefig("out/stable_inversion_plot.png", dpi=150)
+    with house_style():
+        figure = new_figure(7, 5)
+        above, below = figure.subplots(2, 1, sharex=True)
+        angle = np.arctan2(sol["rod.end.position"][:, 1], sol["rod.end.position"][:, 0])
+        above.plot(sol.t, sol["motor.angle"], label="hub", **line_style(0))
+        above.plot(sol.t, angle, label="tip", **line_style(1))
+        above.set_ylabel("angle [rad]")
+        above.legend()
+        below.plot(sol.t, sol["torque"], **line_style(2))
+        below.set(xlabel="time [s]", ylabel="torque [N m]")
+        for axes in (above, below):
+            axes.axvspan(sol.t[0], 0.0, color="#eceff1", zorder=0)
+            axes.axvspan(0.8, sol.t[-1], color="#eceff1", zorder=0)
+        figure.savefig("out/stable_inversion_plot.png", dpi=150)
     sol.save_picture("out/stable_inversion.png", t=0.3, stress="stress")
     sol.save_page("out/stable_inversion.html", plots=["torque"], stress="stress")
     print("wrote out/stable_inversion.png, out/stable_inversion_plot.png and out/stable_inversion.html")

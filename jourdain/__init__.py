@@ -129,6 +129,9 @@ _LATER = {
     "SimulationInterrupted": "systems.run",
 }
 
+for _name in ("evaluate", "symbol", "symbols", "table"):
+    globals()[_name] = _told_name(_import_module(".symbolic", __name__), _name)
+
 _forks_do_no_harm()
 _install_older_names()
 del TYPE_CHECKING

@@ -66,4 +66,11 @@ def reals(given: Any, what: str) -> np.ndarray:
         raise InputError(f"{what} = {short(given)} are no real numbers ({error})") from error
 
 
-__all__ = ["NotReal", "real", "reals"]
+def written(word: str) -> float:
+    """The number that a text in a file is, in the digits 0 to 9; Python also takes those of other scripts, and underscores between them."""
+    if "_" in word or not word.isascii():
+        raise ValueError(f"could not convert string to float: {word!r}")
+    return float(word)
+
+
+__all__ = ["NotReal", "real", "reals", "written"]

@@ -26,7 +26,9 @@ _COUNT = re.compile(r"(?<=takes )\d+|(?<=from )\d+|(?<=to )\d+|(?<=but )\d+")
 #: Kinds of values in Python's and NumPy's words: 'float' object, not NoneType, list.__format__.
 _KIND_NAMED = re.compile(r"'(?:numpy\.)?(\w+)'|not (\w+)$|to (\w+)\.__|non-\w+ (\w+) object")
 #: What wrong kinds of arguments lead to.
-FAILURES = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError)
+FAILURES = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError, OSError)
+#: Kinds that paths are annotated with.
+_PATHS = ("PathLike", "Path", "File", "StoreLike")
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -167,7 +169,12 @@ def unfit(
         told = next((f"; {n} belongs to {at}" for n in given if (at := elsewhere.get(f"{name}.{n}"))), "")
         return f"{name}() {_reason(str(error), [p.name for p in parameters], given, bound)}{told}; it is called {name}({words})"
     values = _arguments(function, args, given, bound)
-    wrong = _of_the_wrong_kind(function, values) or _complained_of(str(error), values)
+    wrong = (
+        _of_the_wrong_kind(function, values)
+        or _no_path(error, values)
+        or _complained_of(str(error), values)
+        or _held(error, function, values)
+    )
     return None if wrong is None else f"{name}(): {wrong}; it is called {name}({words})"
 
 
@@ -197,7 +204,9 @@ def _arguments(
     values = signature.bind(*args, **given).arguments
     found = []
     for p in list(signature.parameters.values())[bound:]:
-        if p.name in values and p.kind is not p.VAR_KEYWORD:
+        if p.name in values and p.kind is p.VAR_KEYWORD:
+            found += [(inspect.Parameter(name, p.KEYWORD_ONLY), value) for name, value in values[p.name].items()]
+        elif p.name in values:
             found += [(p, value) for value in (values[p.name] if p.kind is p.VAR_POSITIONAL else (values[p.name],))]
     return found
 
@@ -211,6 +220,21 @@ def _of_the_wrong_kind(function: Callable[..., Any], values: list[tuple[inspect.
     return None
 
 
+def _no_path(error: Exception, values: list[tuple[inspect.Parameter, Any]]) -> str | None:
+    """The path that no file can have, or that the system has refused."""
+    for p, value in values:
+        if isinstance(p.annotation, str) and any(name in p.annotation for name in _PATHS) and isinstance(value, str | os.PathLike):
+            if isinstance(error, OSError):
+                return f"{p.name} = {short(value)} cannot be used as a file: {error.strerror or error}"
+            try:
+                if b"\0" not in os.fsencode(os.fspath(value)):
+                    continue
+            except Exception:  # texts that cannot be encoded, and whatever a type of the user raises
+                pass
+            return f"{p.name} = {short(value)} is no path of a file"
+    return None
+
+
 def _complained_of(text: str, values: list[tuple[inspect.Parameter, Any]]) -> str | None:
     """The argument of which an error from within speaks, by its kind or its value, if it is one alone."""
     kinds = {kind for found in _KIND_NAMED.findall(text) for kind in found} | ({"ndarray"} if "array" in text else set())
@@ -218,9 +242,34 @@ def _complained_of(text: str, values: list[tuple[inspect.Parameter, Any]]) -> st
     for p, value in values:
         items = list(value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else [])[:10]
         named = {type(x).__name__ for x in (value, *items) if x is not p.default} & kinds
-        if named or any(isinstance(x, str | bytes) and repr(x) in text for x in (value, *items)):
+        if named or f"keyword argument '{p.name}'" in text or any(isinstance(x, str | bytes) and repr(x) in text for x in (value, *items)):
             found.append(f"{p.name} = {short(value)} does not fit ({text})")
     return found[0] if len(found) == 1 else None
+
+
+def _held(error: Exception, function: Callable[..., Any], values: list[tuple[inspect.Parameter, Any]]) -> str | None:
+    """The argument that was in the hands of the code that failed, if it is one alone."""
+    frames, trace = [], error.__traceback__
+    while trace is not None:
+        frames.append(trace.tb_frame)
+        trace = trace.tb_next
+    told = f"does not fit ({type(error).__name__}: {error})"
+    for frame in reversed(frames):
+        if frame.f_globals.get("__name__", "").partition(".")[0] != __name__.partition(".")[0] or frame.f_code.co_filename == __file__:
+            continue
+        given = [(p, value) for p, value in values if value is not p.default]
+        if frame.f_code is not inspect.unwrap(function).__code__:
+            code = frame.f_code
+            taken = [frame.f_locals.get(n) for n in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]
+            held = [*taken, *(x for x in frame.f_locals.values() if not isinstance(x, _COMMON))]
+            given = [(p, value) for p, value in given if any(value is x for x in held)]
+        if given:
+            return " and ".join(f"{p.name} = {short(value)}" for p, value in given[:3]) + f" {told}"
+    return None
+
+
+#: Values so common that finding one says nothing of where it comes from.
+_COMMON = (bool, int, type(None))
 
 
 def _alternatives(annotation: str) -> list[str]:
@@ -279,6 +328,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "ndarray": lambda value: _is_row(value) or _is_number(value),
     "Path": lambda value: isinstance(value, os.PathLike),
     "PathLike": lambda value: isinstance(value, os.PathLike),
+    "File": lambda value: isinstance(value, str | os.PathLike),
     "Mapping": lambda value: isinstance(value, Mapping),
     "dict": lambda value: isinstance(value, Mapping),
     "Callable": callable,
@@ -292,6 +342,7 @@ _WORDS = {
     "ndarray": "array of numbers",
     "PathLike": "path",
     "Path": "path",
+    "File": "path",
 }
 _WORDS |= (
     dict.fromkeys(("Sequence", "Iterable", "list", "tuple"), "list")

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -116,11 +116,14 @@ def assemble(
     held = fixed.x if isinstance(fixed, State) else None
     own = initial_values(system, initial)
     told = dict(fixed.memory) if isinstance(fixed, State) else memories_in(system, fixed or {})
+    if fixed is not None and not isinstance(fixed, State):  # the user's states are nothing that loops move
+        mine = {n: x for n, x in fixed.items() if n in system.model.states}
+        fixed, own = {n: x for n, x in fixed.items() if n not in mine}, own._replace(states={**own.states, **mine})
     near = guess.q if isinstance(guess, State) else c.pack(guess or {}, c.pack(own.positions))
     if held is not None:
         near, fixed = fixed.q, {}  # type: ignore[union-attr]
     rates, fixed = _split_rates(system, {n: x for n, x in (fixed or {}).items() if n not in told})  # type: ignore[union-attr]
-    columns = [velocity_column(system, n) for n in fixed]
+    columns = _held_columns(system, fixed)
     kept = [] if held is not None or isinstance(guess, State) else _kept_columns(system, own, [*fixed, *(guess or {})])
     guessed = [] if guess is None or isinstance(guess, State) else [c.index(n) for n in guess if n not in own.states]
     q, residual, iterations, turned = _close_near(system, c.pack(fixed, near), columns, kept, _scale(system, guessed, weights), t)
@@ -135,6 +138,15 @@ def assemble(
     found = replace(found, guessed={c.position_names[i]: (float(near[i]), float(q[i])) for i in guessed}, turned=turned)
     state = AssembledState(system, q, v, z, t, own.memories | told, found)
     return _on_branch(state, {**rates, **dict(velocities or {})}, branch)
+
+
+def _held_columns(system: System, fixed: Iterable[str]) -> list[int]:
+    """Velocity columns of positions that are held; a quaternion that is given whole holds all three of its own."""
+    c = system.configuration
+    places = {c.index(n): n for n in fixed}
+    whole = {iq: iv for iq, iv in c.quaternions if all(iq + k in places for k in range(4))}
+    alone = [n for i, n in places.items() if not any(iq <= i < iq + 4 for iq in whole)]
+    return [velocity_column(system, n) for n in alone] + [iv + k for iv in whole.values() for k in range(3)]
 
 
 def _kept_columns(system: System, initial: Initial, given: Sequence[str]) -> list[int]:

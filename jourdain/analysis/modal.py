@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InputError, SolverError
+from ..errors import InputError, SolverError, short
 from ..reals import reals
 from ..shown import Shown
 from ..symbolic.expr import Expr
@@ -77,6 +77,10 @@ class Mode:
     def stable(self) -> bool:
         """Whether the motion does not grow."""
         return not self.grows
+
+
+#: Most pictures of one period.
+MOST_PHASES = 100_000
 
 
 @dataclass(frozen=True)
@@ -186,6 +190,14 @@ class Modes(Shown):
 
     def motion(self, number: int, amplitude: float = 0.1, phases: int = 48) -> np.ndarray:
         """Configurations q (phases, nq) over one period of a mode for animation; loops closed to first order."""
+        if isinstance(number, bool) or number not in range(1, len(self.modes) + 1):
+            raise InputError(
+                f"modes of '{self.system.model.name}': there is no mode {short(number)}; they are counted from 1 to {len(self.modes)}"
+            )
+        if isinstance(phases, bool) or not isinstance(phases, int | np.integer) or not 0 < phases <= MOST_PHASES:
+            raise InputError(
+                f"modes of '{self.system.model.name}': phases = {short(phases)} must be a whole number from 1 to {MOST_PHASES}"
+            )
         m = self.modes[number - 1]
         turns = np.exp(2j * np.pi * np.arange(phases) / phases)
         steps = amplitude * np.real(turns[:, None] * m.shape)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def simulate(
     system: System, x0: State | Solution | Mapping[str, Any] | None = None, t: float | str | Sequence[float | str] | None = None, method: str | None = None, *,
-    inputs: Mapping[str, Any] | None = None, parameters: np.ndarray | None = None, **options: Any,
+    inputs: Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | np.ndarray | None = None, **options: Any,
 ) -> Solution:  # fmt: skip
     """Simulates from a state for ``t`` seconds (or from t[0] to t[1]); all options are told by :meth:`.System.simulate`.
 
@@ -48,7 +48,7 @@ def simulate(
         if found is not None:
             return found
     if parameters is not None:
-        system = system.copy(parameters)
+        system = with_parameters(system, parameters)
     if "formulation" in options:
         word = options.pop("formulation")
         warnings.warn(f"simulate: formulation='{word}' is now written reduction='{word}'", DeprecationWarning, stacklevel=3)
@@ -71,6 +71,15 @@ def simulate(
     if key is not None:
         keep(key, run)
     return solution
+
+
+def with_parameters(system: System, parameters: Mapping[str, Any] | np.ndarray) -> System:
+    """A copy of a system with other values of all its parameters, or of those that are named."""
+    if not isinstance(parameters, Mapping):
+        return system.copy(parameters)
+    found = system.copy()
+    found.set_parameters(**parameters)
+    return found
 
 
 def started(system: System, x0: Any, t: Any) -> tuple[State, Restart | None, tuple[float, float]]:
@@ -217,7 +226,8 @@ def span_of(name: str, begun: float, t: Any) -> tuple[float, float]:
     except InputError:
         raise
     except (TypeError, ValueError):
-        raise InputError(f"simulate '{name}': the time {short(t)} is neither a number of seconds nor a pair (start, end)") from None
+        told = "; instants of output are times=…, beside t" if np.size(t) > 2 else ""
+        raise InputError(f"simulate '{name}': the time {short(t)} is neither a number of seconds nor a pair (start, end){told}") from None
     if not (last > first and math.isfinite(last - first)):
         raise InputError(f"simulate '{name}': the end {last:g} s is not after the start {first:g} s, or not finite")
     return first, last

@@ -8,9 +8,9 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 import numpy as np
@@ -30,6 +30,7 @@ from .workers import results as worked
 if TYPE_CHECKING:
     import pandas
 
+    from ..systems.state import State
     from ..systems.system import System
     from ..view.server import Server
 
@@ -52,6 +53,8 @@ class SweepResult(Shown):
     threads: int = 1
     #: The live page of a sweep that was watched; ``page.close()`` ends it.
     page: Server | None = field(default=None, repr=False, compare=False)
+    #: Why runs were done one by one; nothing where native loops did many at a time.
+    alone: str = ""
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in (self.table.dtype.names or ()):
@@ -170,7 +173,7 @@ def sweep(
     table = _table(system, jobs, names, list(readers), results)
     failures = {i: r for i, r in sorted(results.items()) if isinstance(r, str)}
     workers_used = 1 if crew is None else crew.count
-    return SweepResult(table, names, list(readers), failures, time.perf_counter() - begun, workers_used, news.page)
+    return SweepResult(table, names, list(readers), failures, time.perf_counter() - begun, workers_used, news.page, task.alone)
 
 
 def _news(system: System, readers: Mapping[str, Reader], names: Sequence[str], watch: Any) -> News:
@@ -292,8 +295,81 @@ class _Simulations:
         solution = own.simulate(job.initial, self.t, method=self.method, **inputs, **self.options)
         return {name: np.asarray(read(solution)) for name, read in self.readers.items()}
 
+    @cached_property
+    def alone(self) -> str:
+        """Why runs are not done in native loops, many at a time; nothing where they are."""
+        from .runs.rows import PLAIN, why_not_plain
+
+        s = self.system
+        states = {*s.coordinate_names, *s.velocity_names, *s.model.states}
+        for name, read in self.readers.items():
+            if not isinstance(read, partial) or read.args[0] not in states:
+                return f"output '{name}' is no final value of a state"
+        options = [n for n in self.options if n not in PLAIN]
+        return f"option '{options[0]}'" if options else why_not_plain(s)
+
+    def many(self, jobs: Sequence[_Job]) -> list[Any] | None:
+        """The same of many jobs in one native loop; None where these are not for one."""
+        from .runs.rows import Finals
+        from .workers import attempt
+
+        if self.alone or any(job.inputs or isinstance(job.initial, Solution) for job in jobs):
+            return None
+        if not hasattr(self._own, "finals"):
+            mine = self.system.copy()
+            self._own.starts = {}
+            self._own.finals = Finals.of(mine, mine.state(jobs[0].initial), self.t, self.method, self.options)
+        loop: Finals | None = self._own.finals
+        if loop is None or not loop.carries({n for job in jobs for n in job.parameters}, len({id(job.initial) for job in jobs})):
+            return None
+        starts = [self._start(loop.system, job.initial) for job in jobs]
+        if any(s.t != loop.span[0] or s.memory for s in starts):
+            return None
+        x, well = loop.after([job.parameters for job in jobs], np.array([s.x for s in starts]))
+        names = [*self.system.coordinate_names, *self.system.velocity_names, *self.system.model.states]
+        places = {label: names.index(cast("partial[Any]", read).args[0]) for label, read in self.readers.items()}
+        return [
+            {label: np.asarray(row[k]) for label, k in places.items()} if ok else attempt(self, job)
+            for job, row, ok in zip(jobs, x, well.tolist(), strict=True)
+        ]
+
+    def packed_results(self, found: list[Any]) -> Any:
+        """Outputs that are single numbers in rows, of runs that are all done."""
+        if self.alone or not all(isinstance(r, dict) for r in found):
+            return found
+        return np.array([[float(y) for y in r.values()] for r in found])
+
+    def unpacked_results(self, jobs: Sequence[_Job], found: Any) -> list[Any]:
+        """The same as results."""
+        if not isinstance(found, np.ndarray):
+            return list(found)
+        return [{name: np.asarray(y) for name, y in zip(self.readers, row, strict=True)} for row in found]
+
+    def packed_jobs(self, jobs: Sequence[_Job]) -> Any:
+        """Parameters in rows, of runs that start alike without inputs."""
+        first, names = jobs[0], list(jobs[0].parameters)
+        if any(j.inputs or j.initial is not first.initial or list(j.parameters) != names for j in jobs):
+            return jobs
+        return first.initial, names, np.array([list(j.parameters.values()) for j in jobs], dtype=float)
+
+    @staticmethod
+    def unpacked_jobs(sent: Any) -> Sequence[_Job]:
+        """The same as jobs."""
+        if not isinstance(sent, tuple):
+            return cast("Sequence[_Job]", sent)
+        initial, names, rows = sent
+        return [_Job(dict(zip(names, row, strict=True)), initial, {}) for row in rows.tolist()]
+
+    def _start(self, system: System, given: Any) -> State:
+        """The start of a run; the same for all that are given one."""
+        kept = self._own.starts.get(id(given))
+        if kept is None or kept[0] is not given:
+            kept = given, system.state(given)
+            self._own.starts = {id(given): kept}
+        return cast("State", kept[1])
+
     def __getstate__(self) -> dict[str, Any]:
-        return {n: x for n, x in self.__dict__.items() if n != "_own"}
+        return {n: x for n, x in self.__dict__.items() if n not in ("_own", "alone")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _own=threading.local())

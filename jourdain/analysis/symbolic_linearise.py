@@ -160,7 +160,8 @@ def symbolic_linearisation(
     eq = system.equations_of_motion
     read = {n: o.expression for n, o in system.model.outputs.items()} if outputs is None else dict(outputs)
     columns = [velocity_column(system, n) for n in preferred]
-    position, velocity = _orders(system, closed_state(system, state), columns) if eq.rows else ((), ())
+    closed = closed_state(system, state) if eq.rows or state is not None else None
+    position, velocity = _orders(system, closed, columns) if eq.rows and closed is not None else ((), ())
     expressions = LinearExpressions(eq, position, velocity, list(read.values()))
     replaced = ({} if motion else dict.fromkeys(eq.a, ZERO)) | _given(system, at or {})
     plain = [n.removesuffix("_rate") for n in system.velocity_names]

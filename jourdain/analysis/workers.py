@@ -116,7 +116,16 @@ def _sent_parcel(sent: bytes, jobs: bytes, version: str, timeout: float | None) 
     with _FIRST:
         if key not in _TASKS:
             _TASKS[key] = pickle.loads(sent)
-    return _parcel(_TASKS[key], pickle.loads(jobs), timeout)
+    task = _TASKS[key]
+    seconds, found = _parcel(task, _by(task, "unpacked_jobs", pickle.loads(jobs)), timeout)
+    return seconds, _by(task, "packed_results", found)
+
+
+def _by(task: Any, name: str, *what: Any) -> Any:
+    """Jobs or results as tables of numbers where a task has such a form (``packed_jobs``, ``unpacked_jobs``, ``packed_results``, ``unpacked_results``), else
+    as they are: pickling many small objects takes longer than short runs."""
+    form = getattr(task, name, None)
+    return what[-1] if form is None else form(*what)
 
 
 def _version() -> str:
@@ -232,7 +241,7 @@ class _Processes(_Sending):
         self.pool = ProcessPoolExecutor(self.count, mp_context=get_context("spawn"), initializer=_begin_process)
 
     def submit(self, task: Any, jobs: Sequence[Any], timeout: float | None) -> Future[tuple[float, list[Any]]]:
-        return self.pool.submit(_sent_parcel, self.sent(task), packed(jobs), _version(), timeout)
+        return self.pool.submit(_sent_parcel, self.sent(task), packed(_by(task, "packed_jobs", jobs)), _version(), timeout)
 
     def close(self, at_once: bool) -> None:
         if at_once:
@@ -254,7 +263,7 @@ class _Given(_Sending):
     def submit(self, task: Any, jobs: Sequence[Any], timeout: float | None) -> Future[tuple[float, list[Any]]]:
         if self.same_memory:
             return self.executor.submit(_parcel, task, jobs)
-        return self.executor.submit(_sent_parcel, self.sent(task), packed(jobs), _version(), timeout)
+        return self.executor.submit(_sent_parcel, self.sent(task), packed(_by(task, "packed_jobs", jobs)), _version(), timeout)
 
     def again(self) -> None:
         raise WorkersError("workers: the executor is broken (a worker died); results that were done are kept, call again with a new one")
@@ -277,7 +286,8 @@ class _Cluster(_Sending):
         return self.client.submit(bytes, data, pure=False)
 
     def submit(self, task: Any, jobs: Sequence[Any], timeout: float | None) -> Future[tuple[float, list[Any]]]:
-        found: Future[tuple[float, list[Any]]] = self.executor.submit(_sent_parcel, self.sent(task), packed(jobs), _version(), timeout)
+        sent = self.sent(task), packed(_by(task, "packed_jobs", jobs)), _version(), timeout
+        found: Future[tuple[float, list[Any]]] = self.executor.submit(_sent_parcel, *sent)
         return found
 
     def close(self, at_once: bool) -> None:
@@ -289,6 +299,8 @@ class _Cluster(_Sending):
 
 def packed(value: Any) -> bytes:
     """Bytes to send: code of scripts and lambdas goes along where cloudpickle is installed."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
     try:
         from cloudpickle import dumps
     except ImportError:
@@ -462,6 +474,8 @@ class _Study:
                 raise
             yield from self._lost(error, parcel, alone)
             return
+        if not self.crew.same_memory:
+            found = _by(self.task, "unpacked_results", [self.jobs[i] for i in parcel], found)
         self.crew.pace[type(self.task)] = max(seconds, 1e-6) / len(parcel)
         self.size = min(self._runs_in(self.crew.parcel), 4 * self.size)
         yield from zip(parcel, found, strict=True)

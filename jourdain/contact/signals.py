@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError
+from ..errors import InputError, short
+from ..reals import reals
 from ..structures.parts.dofs import Array
 from .bodies import GRAVITY, FastBody, Rod
 from .impact import Motion
@@ -135,7 +136,9 @@ def sound(motion: Motion, at: Any = 0.0, seconds: float = 1.0, rate: int = RATE)
 
 def write_wav(path: str | Path, signal: ArrayLike, rate: int = RATE, loudest: float = 0.9) -> None:
     """Writes a signal as 16-bit WAV, scaled such that its largest value is `loudest` of full scale."""
-    y = np.asarray(signal, float)
+    y = reals(signal, "write_wav: the signal")
+    if isinstance(rate, bool) or not isinstance(rate, int | np.integer) or not 0 < rate < 2**31:
+        raise InputError(f"write_wav: rate = {short(rate)} must be a whole number of samples in a second")
     if y.ndim != 1 or not len(y) or not np.isfinite(y).all():
         raise InputError(f"write_wav: the signal must be a row of finite numbers, not of shape {y.shape}")
     size = float(np.abs(y).max())

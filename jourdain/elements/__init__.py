@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import Any
 
 from ..told import told_name
-from .element import Composite, Element, Internal, Reduction, Servo, Symbols, Term, symbols_of
+from . import element
+from .element import Composite, Element, Internal, Reduction, Servo, Symbols, Term
 
 _LATER = {
     name: module
@@ -45,5 +46,7 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     return sorted({*__all__, *_LATER})
 
+
+symbols_of = told_name(element, "symbols_of")
 
 __all__ = ["Composite", "Element", "Internal", "Reduction", "Servo", "Symbols", "Term", "symbols_of"]

@@ -17,7 +17,7 @@ from functools import cached_property
 
 from ..model.bodies import Frame
 from ..symbolic.derivatives import jacobian, jvp
-from ..symbolic.expr import ONE, ZERO, Expr, add, div, mul, neg, sub
+from ..symbolic.expr import ONE, ZERO, Expr, add, constant, div, mul, neg, sub
 from ..symbolic.functions import sqrt
 from ..symbolic.graph import substitute
 from ..symbolic.vectors import Matrix, Vector
@@ -95,11 +95,11 @@ class ContactRows:
         return k.velocity(frame) + k.angular_velocity(frame).cross(point - k.position(frame))
 
     def on_face(self, ball: Ball, face: Face) -> tuple[Expr, Vector, Matrix]:
-        """Gap, the point of contact, and the axes (normal first) of a ball on a plane."""
+        """Gap, the point of contact (in the middle of the gap), and the axes (normal first) of a ball on a plane."""
         R = self.eq.kinematics.rotation(face.frame) @ face.axes
         normal, centre = R.column(2), self._at(ball.frame, ball.centre)
         gap = sub(normal.dot(centre - self._at(face.frame, face.point)), ball.radius)
-        return gap, centre - normal * ball.radius, Matrix((normal, R.column(0), R.column(1)))
+        return gap, centre - normal * add(ball.radius, div(gap, constant(2.0))), Matrix((normal, R.column(0), R.column(1)))
 
     def on_ball(self, a: Ball, b: Ball, beside: int) -> tuple[Expr, Vector, Matrix]:
         """The same of two balls; ``beside`` is the axis of the world that is nearest to a tangent."""
@@ -110,7 +110,11 @@ class ContactRows:
         first = axis - normal * axis.dot(normal)
         first = first * div(ONE, sqrt(first.dot(first)))
         gap = sub(sub(length, a.radius), b.radius)
-        return gap, self._at(b.frame, b.centre) + normal * b.radius, Matrix((normal, first, normal.cross(first)))
+        return (
+            gap,
+            self._at(b.frame, b.centre) + normal * add(b.radius, div(gap, constant(2.0))),
+            Matrix((normal, first, normal.cross(first))),
+        )
 
     def velocities(self, a: Frame, b: Frame, point: Vector, axes: Matrix) -> tuple[Expr, Expr, Expr]:
         """u of a point of contact."""

@@ -181,7 +181,7 @@ class MeshFinder:
         path = Path(self.folder or "/", name).resolve()
         given = list(self.packages.values()) if isinstance(self.packages, Mapping) else []
         if not any(path.is_relative_to(Path(root).resolve()) for root in (self.root, *given) if root is not None):
-            return None, "it lies outside the folder of the model; pass folder= to allow another one"
+            return None, "it lies outside the folder of the model; pass root= to allow another one"
         return path, ""
 
     def _package(self, name: str) -> Path | None:

@@ -15,7 +15,7 @@ from .drawings import MeshFile, MeshFinder, Packages, hex_colour, placed
 from .model_files.placement import Inertial, Pose, clean, from_rpy, z_to
 from .notes import tell
 from .unphysical import accept_unphysical
-from .xml_reader import LARGEST, Element, listed, read_xml
+from .xml_reader import LARGEST, Element, listed, one_root, read_xml
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
@@ -59,6 +59,7 @@ def read_urdf(
     name: str | None = None,
     mimic: bool = True,
     folder: str | os.PathLike[str] | None = None,
+    root: str | os.PathLike[str] | None = None,
 ) -> Model:
     """Reads a URDF file (or its text) into a model; joints keep their names and the order of the file.
 
@@ -66,8 +67,8 @@ def read_urdf(
     a link behind a fixed joint becomes a frame ``body.link`` of the body before it, which takes over its mass and
     shapes. With ``mimic=False`` joints that follow another move on their own. ``packages`` finds ``package://``
     addresses: {name: folder}, or a function of the address; without it the folders around the file and
-    ROS_PACKAGE_PATH are searched. Meshes are read from those packages and from ``folder`` alone: by default that of the package the file is
-    in (with its package.xml, or above a folder "urdf"), else that of the file. Collision shapes are those that ``m.shapes("*_foot")`` finds for
+    ROS_PACKAGE_PATH are searched. Meshes are read from those packages and from the folder ``root`` alone (also written ``folder``): by default that of the
+    package the file is in (with its package.xml, or above a folder "urdf"), else that of the file. Collision shapes are those that ``m.shapes("*_foot")`` finds for
     contacts, by the names of their links. What is not taken over (transmissions, missing meshes or inertias …)
     is said by name in ``model.notes`` and by one warning; limits of force and speed are in ``model.imported["effort_limits"]``.
 
@@ -84,10 +85,10 @@ def read_urdf(
     """
     if base not in ("fixed", "free"):
         raise InputError(f"base = {base!r} is unknown; use 'fixed' or 'free'")
-    root, path = read_xml(source, expected=("robot",))
-    finder = MeshFinder(None if path is None else path.parent, packages, folder) if meshes else None
-    model = _Importer(root, name, base, merge_fixed, mimic, finder).model
-    tell(model, [*left_out(root), *accept_unphysical(model)])
+    robot, path = read_xml(source, expected=("robot",))
+    finder = MeshFinder(None if path is None else path.parent, packages, one_root("read_urdf", root, folder)) if meshes else None
+    model = _Importer(robot, name, base, merge_fixed, mimic, finder).model
+    tell(model, [*left_out(robot), *accept_unphysical(model)])
     return model
 
 

@@ -13,6 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from ..errors import InputError
+from ..reals import written
 
 #: Largest file read, in bytes.
 MAX_BYTES = 64 * 2**20
@@ -146,8 +147,8 @@ def listed(elements: Iterable[Element]) -> str:
 
 def plain_float(word: str) -> float:
     """A finite number written in the usual way (no underscores, no nan, no inf, nothing beyond 1e40)."""
-    number = float(word)
-    if not abs(number) <= LARGEST or "_" in word:
+    number = written(word)
+    if not abs(number) <= LARGEST:
         raise ValueError(word)
     return number
 
@@ -168,6 +169,13 @@ def read_xml(source: str | os.PathLike[str] | bytes, expected: tuple[str, ...] =
     if expected and root.tag not in expected:
         raise root.error(f"the root element must be {' or '.join(f'<{t}>' for t in expected)}")
     return root, path
+
+
+def one_root(reader: str, root: str | os.PathLike[str] | None, folder: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
+    """The folder that files may come from, whichever of its two words it is given by."""
+    if root is not None and folder is not None:
+        raise InputError(f"{reader}: folder = {str(folder)!r} is another word for root = {str(root)!r}; give one of them")
+    return folder if root is None else root
 
 
 def _load(source: str | os.PathLike[str] | bytes) -> tuple[bytes, Path | None]:

@@ -348,6 +348,7 @@ class LoadMethods:
         Rotations are measured by the small-angle vector of the relative rotation (exact to first order).
         """
         what = f"bushing '{name}'"
+        stiffness, damping = list(stiffness), list(damping)
         if len(stiffness) != 6 or len(damping) != 6:
             raise ModelError(f"{what}: stiffness and damping have six entries (x, y, z, about x, y, z)")
         units = ["N/m"] * 3 + ["N m/rad"] * 3, ["N s/m"] * 3 + ["N m s/rad"] * 3

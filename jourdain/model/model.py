@@ -34,6 +34,8 @@ from .unknowns import Unknown, UnknownMethods
 from .values import colour_of, traced, value, vector
 
 if TYPE_CHECKING:
+    import os
+
     from ..structures.parts.sections import Material
     from ..systems.system import System
     from .contact.contacts import Contact, Rope
@@ -47,6 +49,7 @@ OTHER_WORDS = {
     "rigid_body": "body", "actuator": "motor", "marker": "frame", "add_joint": "joint", "loop": "close", "measure": "output",
     "joint_force": "force", "joint_torque": "force", "add_force": "load", "point_force": "load", "external_force": "load",
     "apply_force": "load", "spherical_joint": "spherical", "revolute_joint": "revolute", "prismatic_joint": "prismatic", "point_on_line": "point_on_curve",
+    "tree": "describe", "limit": "stop", "limits": "stop", "joint_limits": "stop", "add_spring": "spring", "add_damper": "damper",
 }  # fmt: skip
 
 
@@ -388,7 +391,7 @@ class Model(
                         joint.child.body.told_of_clamp(joint.child)
             return formulate(self, formulation or "recursive", **options)
 
-    def save(self, path: Any) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model as a file that :func:`jourdain.load_model` reads back to the same equations."""
         from ..io.model_files.model_file import save_model
 
@@ -430,9 +433,14 @@ class Model(
         told = f"a model has no '{name}'"
         if name.startswith("_"):
             return told
+        from ..results.elsewhere import meant
         from ..results.solution import Solution
         from ..systems.system import System
 
+        if name.partition("_")[0] in ("remove", "delete", "del"):
+            return f"{told}: nothing is taken out of a model again; describe it anew without that part, in a function that makes the model"
+        if meant(name) != name and meant(name) not in dir(type(self)):
+            name = meant(name)
         if hasattr(Solution, name) and not hasattr(System, name):
             return f"{told}: ask the solution of a run, sol = m.compile().simulate(…), for sol.{name}"
         if hasattr(System, name):

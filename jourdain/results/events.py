@@ -154,7 +154,12 @@ class EventTable(Shown, Sequence[Occurrence]):
 
     def __str__(self) -> str:
         if not self._rows:
-            return "no events"
+            declared = (
+                f": {', '.join(self._known)} did not happen"
+                if self._known
+                else " are declared (m.event); impacts are in sol.contacts.impacts"
+            )
+            return f"no events{declared}"
         table = [("t [s]", "event", "what", "change"), *((f"{e.t:.9g}", e.name, e.did, e.told) for e in self._rows[:_MOST_ROWS])]
         return "\n".join([in_columns(table, right=[0]), *([f"… and {len(self) - _MOST_ROWS} more"] if len(self) > _MOST_ROWS else [])])
 

@@ -26,7 +26,7 @@ FIELDS = {
 GROUPS = {"parameters": "designs.parameters", "statistics": "runs.statistics", "metadata": "runs.metadata"}
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))"
+    r"\s*(?:(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.]))"
     r"|(?P<text>'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\")"
     r"|(?P<relation>==|!=|<>|<=|>=|=|<|>)|(?P<open>\()|(?P<close>\))|(?P<comma>,)"
     r"|(?P<name>[^\W\d]\w*(?:\.\w+)*))"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jourdain.errors import InputError
+from jourdain.errors import InputError, short
 from jourdain.model.units import UnitError, unit
 from jourdain.results.channel import Array, component_names, unknown
 from jourdain.results.events import EventTable
@@ -38,11 +38,22 @@ _MOST_NAMES = 12
 _MOST_EVENT_LINES, _STROKE = 40, 0.04
 #: Lines that are nowhere farther apart than this share of the axis cannot be told apart; whole numbers up to this range are counts.
 _SAME, _MOST_COUNTED = 2e-3, 1e4
+#: What changes by less than this share of itself is drawn as the constant it is, on an axis of this share of it to both sides.
+_CONSTANT, _ABOUT = 1e-7, 0.1
 
 
 def expand(sol: Solution, names: Sequence[str]) -> list[str]:
     """Scalar channel names for names, glob patterns and vector channels; no name at all means every channel, of many the coordinates alone."""
     found: list[str] = []
+    for name in names:
+        if isinstance(name, Solution):
+            raise InputError(
+                "a plot shows one solution; several runs in one are jourdain.results.plots.compare([sol, other], 'hinge.angle')"
+            )
+        if not isinstance(name, str):
+            raise InputError(
+                f"{short(name)} is no name of a channel; names follow one another: sol.plot('hinge.angle', 'hinge.angle_rate')"
+            )
     for name in names or ["*"]:
         matches = [name] if name in sol else sol.names(name)
         if not matches:
@@ -111,6 +122,10 @@ def tell_apart(axes: Axes) -> None:
     every = every[np.isfinite(every)]
     if not len(every):
         return
+    largest = float(np.abs(every).max())
+    if every.max() - every.min() < _CONSTANT * largest:
+        middle = 0.5 * float(every.max() + every.min())
+        axes.set_ylim(middle - _ABOUT * largest, middle + _ABOUT * largest)
     near = _SAME * (every.max() - every.min())
     hidden = [
         sum(one.shape == other.shape and bool(np.all(np.abs(one - other) <= near)) for other in data[:k]) for k, one in enumerate(data)

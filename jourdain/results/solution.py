@@ -17,6 +17,7 @@ from jourdain.model.units import UnitError
 from jourdain.reals import reals
 from jourdain.results import interpolation
 from jourdain.results.channel import Array, Channel, UnknownChannelError, as_channel, check_name, unknown
+from jourdain.results.elsewhere import not_there
 from jourdain.results.events import EventTable
 from jourdain.results.frames import FRAME_FIELDS, FRAME_UNITS, FrameChannels, FrameMotion, FrameProvider, as_motion
 from jourdain.results.interpolation import Places, Side
@@ -37,7 +38,7 @@ Dense = Callable[[NDArray[np.float64]], Mapping[str, Array]]
 #: What a solution whose parts are made later has not at first.
 _LATER = ("_given", "_events", "dense", "frame_provider", "restart", "raw", "touching")
 _AXES = {"x": 0, "y": 1, "z": 2}
-_COMPONENT = re.compile(r"(.+)\[(\d+(?:,\d+)*)\]")
+_COMPONENT = re.compile(r"(.+)\[([0-9]+(?:,[0-9]+)*)\]")
 
 
 class Solution(Shown):
@@ -114,7 +115,7 @@ class Solution(Shown):
     def __getattr__(self, name: str) -> Any:
         whole = self.__dict__.get("_whole")
         if whole is None or name not in _LATER:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+            raise AttributeError(not_there(self, name))
         for made, x in whole().__dict__.items():
             self.__dict__.setdefault(made, x)
         self.__dict__.pop("_whole", None)

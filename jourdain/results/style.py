@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jourdain.errors import InputError
 from jourdain.results.exchange import need
 from jourdain.results.whole_file import make_whole
+from jourdain.shown import in_notebook
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,7 +73,7 @@ def house_style() -> Iterator[Any]:
 def new_figure(width: float, height: float, show: bool = False) -> Figure:
     """An empty figure (inches), without a window unless it is to be shown."""
     size: dict[str, Any] = {"figsize": (width, height), "layout": "constrained"}
-    if show:
+    if show and not in_notebook():
         import matplotlib.pyplot as plt  # only pyplot can open windows
 
         return plt.figure(**size)
@@ -97,9 +99,24 @@ def finish(figure: Figure, file: str | os.PathLike[str] | None, show: bool) -> F
     """Save and show the figure if asked, and return it."""
     if file is not None:
         target = Path(file)
+        known = figure.canvas.get_supported_filetypes()
+        if target.suffix and target.suffix[1:].lower() not in known:
+            raise InputError(
+                f"picture '{file}': a plot is no '{target.suffix}'; write .png, .svg or .pdf (also .{', .'.join(sorted(known))})"
+            )
         make_whole(target if target.suffix else target.with_suffix(".png"), figure.savefig)
-    if show:
+    if show and in_notebook():
+        _show_in_cell(figure)
+    elif show:
         import matplotlib.pyplot as plt
 
         plt.show()
     return figure
+
+
+def _show_in_cell(figure: Figure) -> None:
+    """Shows a figure here; where it is also the value of its cell it is not shown again."""
+    from IPython.display import display
+
+    display(figure)  # type: ignore[no-untyped-call]
+    figure._repr_mimebundle_ = lambda *_, **__: {"text/plain": repr(figure)}  # type: ignore[attr-defined]

@@ -252,7 +252,10 @@ def _with_foreign(function: Callable[[Expr, Expr], Expr], a: Expr, other: Any) -
 
 
 def _elementwise(function: Callable[..., Expr], *arrays: Any) -> np.ndarray:
-    grid = np.broadcast(*(np.asarray(a, dtype=object) for a in arrays))
+    try:
+        grid = np.broadcast(*(np.asarray(a, dtype=object) for a in arrays))
+    except (ValueError, RuntimeError) as error:  # of shapes that do not fit, or with more dimensions than NumPy has
+        raise InputError(f"arrays of expressions do not fit each other: {error}") from None
     out = np.empty(grid.shape, dtype=object)
     out.flat[:] = [function(*(as_expr(x) for x in items)) for items in grid]
     return out

@@ -16,7 +16,7 @@ def _one(op: str) -> Callable[[Any], Any]:
             return _elementwise(lambda e: unary(op, e), x)
         return unary(op, as_expr(x))
 
-    function.__name__ = op
+    function.__name__ = function.__qualname__ = op
     function.__doc__ = f"{op}(x) as an expression."
     return function
 
@@ -27,7 +27,7 @@ def _two(op: str) -> Callable[[Any, Any], Any]:
             return _elementwise(lambda a, b: binary(op, a, b), x, y)
         return binary(op, as_expr(x), as_expr(y))
 
-    function.__name__ = op
+    function.__name__ = function.__qualname__ = op
     function.__doc__ = f"{op}(x, y) as an expression."
     return function
 

@@ -90,6 +90,31 @@ def beyond_limits(system: Compiled, solution: Solution) -> str:
     return ""
 
 
+#: An angle (rad) that is known no better than this says nothing of where a body stands.
+ANY_ANGLE = 1.0
+#: Coordinates and speeds below this are known better, in angles, by any tolerance that runs are made with.
+KNOWN = 1e7
+
+
+def beyond_turns(system: Compiled, run: Run, outcome: Outcome) -> str:
+    """Which angle has grown so large at the end of a run that its digits, or the tolerance relative to it, hold no part of a turn."""
+    if not len(outcome.t) or callable(outcome.states):
+        return ""
+    q = np.abs(np.asarray(outcome.states)[-1, : system.nq])
+    if not q.size or q.max() < KNOWN:
+        return ""
+    s, units = run.settings, np.array(system.configuration.units)
+    allowed = s.atol + s.rtol * q if s.method in ADAPTIVE and s.step is None else 0.0
+    lost = np.where(units == "rad", np.maximum(np.spacing(q), allowed), 0.0)
+    if not lost.max() > ANY_ANGLE:
+        return ""
+    k = int(lost.argmax())
+    return (
+        f"'{system.configuration.position_names[k]}' is {q[k]:.4g} rad at t = {outcome.t[-1]:.6g} s and known to {lost[k]:.2g} rad there: where its body "
+        "stands within a turn is noise; start from smaller speeds, go on from an angle within one turn, or tighten rtol"
+    )
+
+
 #: A contact that lasts fewer steps than this is not resolved by them.
 FEW_STEPS = 2
 
@@ -300,4 +325,4 @@ def conservative(system: Compiled) -> bool:
     return all(e is ZERO for result in system.symbolic("load_powers").outputs for e in result.expressions)
 
 
-__all__ = ["Limits", "audited", "beyond_limits", "conservative", "passed_over", "too_bent", "too_short"]
+__all__ = ["KNOWN", "Limits", "audited", "beyond_limits", "beyond_turns", "conservative", "passed_over", "too_bent", "too_short"]

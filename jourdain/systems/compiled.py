@@ -15,6 +15,7 @@ from ..shown import Formulas, Shown
 from ..solvers import ALPHA_METHODS, AUTO, METHODS
 from ..symbolic.graph import evaluate
 from .found_inputs import find_inputs
+from .start import check_belongs
 
 if TYPE_CHECKING:
     from ..formalisms.equations import Equations
@@ -41,6 +42,17 @@ class Compiled(Shown, ABC):
     Arrays: ``q`` positions (nq), ``v`` velocities (nv), ``a`` accelerations; the state is x = (q, v, z) with the user's states z.  They are
     those of the joint coordinates of the model's tree; ``reference`` is the recursive system that speaks them natively (a tree is its own).
     """
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            from ..results.elsewhere import meant
+            from ..results.solution import Solution
+
+            told = f"a compiled system has no '{name}'"
+            if not name.startswith("_") and hasattr(Solution, meant(name)) and not hasattr(type(self), meant(name)):
+                told += f": ask the solution of a run, sol = s.simulate(…), for sol.{meant(name)}"
+            raise AttributeError(told, name=name, obj=self)
 
     #: The word by which it was compiled.
     formulation: str
@@ -163,6 +175,8 @@ class Compiled(Shown, ABC):
 
     def inputs_at(self, state: State, values: Mapping[str, float] | None = None) -> np.ndarray:
         """Inputs in order that act at a state: memories as it holds them, some replaced by values, those that follow from the state found."""
+        if state.system is not self.reference:
+            check_belongs(self.reference, getattr(state.system, "reference", state.system), "state")  # type: ignore[arg-type]
         self.check_inputs(values or ())
         u = self.input_values({**state.memory, **(values or {})})
         find_inputs(self.reference, np.array([state.t]), state.x[None], u[None])

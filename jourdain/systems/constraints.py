@@ -68,7 +68,9 @@ def velocity_column(system: Compiled, name: str) -> int:
     i = c.index(name)
     for iq, _ in c.quaternions:
         if iq <= i < iq + 4:
-            raise InputError(f"'{name}' is part of a quaternion and cannot be fixed alone; use an orientation sequence such as 'xyz'")
+            raise InputError(
+                f"'{name}' is part of a quaternion and cannot be fixed alone; give all four of them, or use an orientation sequence such as 'xyz'"
+            )
     return i - sum(iq < i for iq, _ in c.quaternions)
 
 

@@ -158,7 +158,7 @@ class OdeRun(Run):
         control."""
         native = self.native
         return by(
-            native.rhs, span, first, self.settings.method, project=native.project, positions=native.positions, switch=native.switch,
+            native.rhs, span, first, self.settings.method, project=native.project, positions=native.positions, quaternions=native.quaternions, switch=native.switch,
             events=[*self.acting_events(), *more], samples=self.inputs.samples(span, native.u, self.model_state),
             **self.inputs.renewing(native), **self.derivatives(),
             **(self.control() | changes),

@@ -116,7 +116,7 @@ def state_of(solution: Solution, index: int = -1) -> State:
         )
     if not len(solution):
         raise InputError("the solution is empty; there is no state in it")
-    if not isinstance(index, int | np.integer) or not -len(solution) <= index < len(solution):
+    if isinstance(index, bool) or not isinstance(index, int | np.integer) or not -len(solution) <= index < len(solution):
         raise InputError(f"the solution has no sample {short(index)}; there are {len(solution)}, the last is -1")
     c = system.configuration
     q, v, z = (np.array([solution[n][index] for n in names]) for names in (c.position_names, c.velocity_names, system.model.states))

@@ -57,7 +57,7 @@ class System(Compiled):
         method: str | None = None,
         *,
         inputs: Mapping[str, float | Callable[..., Any] | tuple[Any, Any] | Controller] | None = None,
-        parameters: np.ndarray | None = None,
+        parameters: Mapping[str, Any] | np.ndarray | None = None,
         rtol: float | None = None,
         atol: float | None = None,
         step: float | str | None = None,
@@ -98,7 +98,7 @@ class System(Compiled):
             ``method`` is named), or None for the model's own start: ``s.simulate(t=0.8)``.
         inputs: values of the model's inputs by name: numbers, functions of time, tables of time (``jd.table`` or (times, values)), or a
             sampled :class:`jourdain.Controller`.
-        parameters: a vector in the order of ``parameter_vector`` that replaces the system's for this run.
+        parameters: other values for this run, by name (``{"l": 0.7}``), or all of them in the order of ``parameter_vector``.
 
         Method and steps:
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jourdain.errors import InputError
+from jourdain.told import told
 from jourdain.view.rotation import Array, continuous, matrix_from_quaternion, normalised
 from jourdain.view.scenes.surface import Node, Surface, amplitudes_of
 from jourdain.view.shape import Shape
@@ -263,6 +264,7 @@ class Camera:
         self.target = vector(self.target, "camera: target")
 
 
+@told
 @dataclass
 class Scene:
     """All there is to see: bodies and what belongs to them, motions (runs), modes, plots and metadata.

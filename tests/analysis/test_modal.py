@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -269,3 +270,13 @@ def test_stiff_modes_do_not_hide_slow_ones() -> None:
     found = m.compile().modal()
     assert len(found.rigid) == 1 and not found.unstable
     assert [abs(x.eigenvalue) for x in found if x.kind == "oscillation"] == pytest.approx([1.0, 1e7], rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [((0,), "counted from 1 to"), ((-1,), "counted from 1 to"), ((99,), "counted from 1 to"), ((1, 0.1, 10**11), "phases = ")],
+)
+def test_motions_of_modes_that_are_not_there_are_refused(asked: tuple[Any, ...], told: str) -> None:
+    s = jd.library.double_pendulum().compile()
+    with pytest.raises(jd.InputError, match=told):
+        s.modal(s.equilibrium().state).motion(*asked)

@@ -255,3 +255,71 @@ def test_a_watched_sweep_tells_every_run(swing, tmp_path, workers):
     assert swing.sweep({"hinge.angle": 0.1}, 0.2, **ask).page is None
     with pytest.raises(jd.InputError, match="watch = 'yes' must be True"):
         swing.sweep({"hinge.angle": 0.1}, 0.2, watch="yes")
+
+
+def single(monkeypatch, sweep):
+    """The same sweep run by run."""
+    from jourdain.analysis import sweep as module
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module._Simulations, "many", lambda self, jobs: None)
+        return sweep()
+
+
+def bumpy() -> jd.Model:
+    """A pendulum with a jump, an end, a user state, and a force that is singular where a gap is passed."""
+    m = jd.Model("bumpy")
+    hinge = m.revolute("hinge", m.ground, m.body("bob", mass=m.parameter("mass", 1.0, bounds=(0.2, 5.0)), com=(0, 0, -0.5)), axis="y")
+    m.rate(m.state("lag", 0.1), hinge.position)
+    m.force(hinge, -m.parameter("d", 0.1) * hinge.velocity + 1e-3 / (m.parameter("gap", 3.0) - hinge.position))
+    m.event("low", hinge.position, jump={hinge.velocity: m.parameter("kept", 0.9) * hinge.velocity})
+    return m
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("options", [{}, {"method": "dop853", "rtol": 1e-9}, {"method": "radau"}])
+def test_native_loops_have_the_rows_of_single_runs(monkeypatch, workers, options):
+    s = bumpy().compile()
+    rng = np.random.default_rng(4)
+    ask = {
+        "parameters": {"mass": rng.uniform(0.5, 2.0, 24), "d": rng.uniform(0.0, 0.3, 24), "gap": np.where(np.arange(24) % 6 == 5, 0.4, 3.0)},
+        "initial": [{"hinge": float(a), "lag": 0.2} for a in rng.uniform(0.5, 1.5, 24)], "workers": workers, "progress": False, "max_steps": 400,
+    }  # fmt: skip
+    several = s.sweep(None, 0.8, **ask, **options)
+    one = single(monkeypatch, lambda: s.sweep(None, 0.8, **ask, **options))
+    assert several.alone == "" and several.table.tobytes() == one.table.tobytes() and several.failures == one.failures
+    assert set(several.outputs) == {"hinge.angle", "hinge.angle_rate", "lag"} and 2 < len(several.done.nonzero()[0]) < 24
+
+
+def test_native_loops_of_closed_loops(monkeypatch):
+    from jourdain import library
+
+    m = library.four_bar()
+    crank = m.joints["crank"]
+    m.force(crank, -m.parameter("k", 3.0) * crank.position - m.parameter("c", 0.2) * crank.velocity)
+    s = m.compile()
+    start = s.assemble({"crank.angle": 1.0})
+    ask = {"parameters": {"k": np.linspace(1.0, 4.0, 8), "c": np.linspace(0.1, 0.6, 8)}, "workers": 1, "progress": False}
+    several = s.sweep(start, 0.3, **ask)
+    assert several.table.tobytes() == single(monkeypatch, lambda: s.sweep(start, 0.3, **ask)).table.tobytes()
+    long = s.sweep(start, 0.3, parameters={"coupler": [0.8, 0.81]}, workers=1, progress=False)  # whose start is open for the second
+    assert long.failures.keys() == {1} and "loop" in long.failures[1]
+
+
+def test_a_sweep_says_why_runs_are_done_one_by_one(swing):
+    ask = {"parameters": {"length": [0.5, 0.6]}, "progress": False, "workers": 1}
+    assert swing.sweep({"hinge": 0.1}, 0.1, **ask).alone == ""
+    assert (
+        "output 'last' is no final value of a state" in swing.sweep({"hinge": 0.1}, 0.1, outputs={"last": lambda r: r.t[-1]}, **ask).alone
+    )
+    assert "option 'step'" in swing.sweep({"hinge": 0.1}, 0.1, method="rk4", step=0.01, **ask).alone
+    m = pendulum()
+    m.memory("most", 0.0, update=lambda most: jd.maximum(most, m.joints["hinge"].position))
+    assert m.compile().sweep({"hinge": 0.1}, 0.1, **ask).alone == "memories"
+
+
+def test_values_outside_their_bounds_are_told_of_in_native_loops(monkeypatch):
+    s = bumpy().compile()
+    with pytest.warns(RuntimeWarning, match="outside its bounds"):
+        several = s.sweep({"hinge": 0.5}, 0.2, parameters={"mass": [1.0, 2.0, 3.0, 9.0]}, workers=1, progress=False)
+    assert several.done.all()

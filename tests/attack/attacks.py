@@ -30,12 +30,13 @@ import numpy as np
 from jourdain.errors import JourdainError
 from tests.attack.calls import calls
 from tests.attack.forged import forged_results, mesh_paths, no_numbers
+from tests.attack.walks import walks
 from tests.conftest import ROOT
 
 #: Seconds that a case may take.
 CASE_TIME = 20
 #: Attacks whose first case compiles, or whose cases start programs, which takes its time on a busy machine.
-PATIENT = ("threads", "forks", "numbers", "calls", "kills", "full disks")
+PATIENT = ("threads", "forks", "numbers", "calls", "walks", "kills", "full disks")
 REFUSED, UNHARMED = "refused", "unharmed"
 SUFFIXES = (".npz", ".parquet", ".h5", ".csv", ".mat")
 Case = Callable[[random.Random], str]
@@ -439,7 +440,7 @@ def requests(rng: random.Random) -> str:
 CASES: dict[str, Case] = {
     "model files": model_files, "result files": results, "stores": stores, "kills": kills, "full disks": full_disks,
     "forged results": forged_results, "mesh paths": mesh_paths, "numbers": no_numbers, "cache entries": cache_entries, "threads": threads,
-    "forks": forks, "requests": requests, "calls": calls,
+    "forks": forks, "requests": requests, "calls": calls, "walks": walks,
 }  # fmt: skip
 
 

@@ -123,20 +123,22 @@ def argument(rng: random.Random, fits: dict[str, Any], name: str) -> Any:
     return rng.choice(oddities()) if rng.random() < 0.7 else rng.choice(list(fits.values()))
 
 
-def call(rng: random.Random, owner: Any, verb: str, fits: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def call_of(
+    rng: random.Random, function: Callable[..., Any], value: Callable[[inspect.Parameter], Any]
+) -> tuple[list[Any], dict[str, Any]]:
     """Arguments of a call: those that it needs, some others, now and then one too many or of no parameter."""
     args: list[Any] = []
     given: dict[str, Any] = {}
-    for p in inspect.signature(getattr(owner, verb)).parameters.values():
+    for p in inspect.signature(function).parameters.values():
         if p.kind is p.VAR_POSITIONAL:
-            args += [argument(rng, fits, p.name) for _ in range(rng.randrange(3))]
+            args += [value(p) for _ in range(rng.randrange(3))]
         elif p.kind is p.VAR_KEYWORD:
-            given |= {rng.choice(["nope", "color", "l", "name"]): argument(rng, fits, p.name)} if rng.random() < 0.1 else {}
+            given |= {rng.choice(["nope", "color", "l", "name"]): value(p)} if rng.random() < 0.1 else {}
         elif p.default is p.empty or rng.random() < 0.2:
             if p.kind is p.KEYWORD_ONLY or given or p.default is not p.empty:
-                given[p.name] = argument(rng, fits, p.name)
+                given[p.name] = value(p)
             else:
-                args.append(argument(rng, fits, p.name))
+                args.append(value(p))
     if rng.random() < 0.02:
         args.append(None)
     return args, given
@@ -158,7 +160,7 @@ def tried(rng: random.Random, owner: Any, verb: str, fits: dict[str, Any]) -> An
     """What a call gives; None where it is refused in words."""
     from tests.attack.attacks import Fault
 
-    args, given = call(rng, owner, verb, fits)
+    args, given = call_of(rng, getattr(owner, verb), lambda p: argument(rng, fits, p.name))
     try:
         return getattr(owner, verb)(*args, **given)
     except JourdainError:

@@ -6,7 +6,8 @@ import pytest
 
 import jourdain as jd
 from jourdain.io.model_files.model_file import loads_model
-from jourdain.io.model_files.toml_source import ModelFileError
+from jourdain.io.model_files.reader import MOST_IN_A_READING
+from jourdain.io.model_files.toml_source import MOST_ERRORS, ModelFileError
 
 RIGHT = """format = "jourdain"
 version = 1
@@ -111,3 +112,11 @@ def test_all_errors_are_told_with_their_lines() -> None:
 def test_what_follows_from_a_lost_object_is_not_told() -> None:
     lines = told(RIGHT.replace('kind = "revolute"', 'kind = "revolver"', 1))
     assert len(lines) == 1 and "revolver" in lines[0]
+
+
+def test_a_file_with_thousands_of_errors_is_told_without_reading_on() -> None:
+    wrong = "\n".join(f"[bodies.b{i}]\nmass = 'nothing{i}'" for i in range(4000))
+    with pytest.raises(ModelFileError) as told:
+        loads_model('format = "jourdain"\nversion = 1\nname = "many"\n' + wrong)
+    assert str(told.value).count("\n") <= MOST_ERRORS
+    assert MOST_ERRORS < len(told.value.errors) <= 2 * MOST_IN_A_READING

@@ -264,8 +264,8 @@ def test_meshes_elsewhere_are_not_read(package: Path, address: str) -> None:
     out.write_text(STL)
     (package / "urdf" / "link.stl").symlink_to(out)
     model = read_with_mesh(package, address.replace("ABSOLUTE", str(out)))
-    assert model.bodies["a"].shapes == [] and "outside the folder of the model; pass folder=" in model.notes[0]
-    model = read_with_mesh(package, address.replace("ABSOLUTE", str(out)), folder=package.parent)
+    assert model.bodies["a"].shapes == [] and "outside the folder of the model; pass root=" in model.notes[0]
+    model = read_with_mesh(package, address.replace("ABSOLUTE", str(out)), root=package.parent)
     assert len(model.bodies["a"].shapes) == 1
 
 

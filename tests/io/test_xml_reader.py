@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from jourdain import InputError, JourdainError
 from jourdain.io import read_mbs, read_mjcf, read_urdf, xml_reader
 from jourdain.io.xml_reader import read_xml
+from jourdain.model.shapes import box
+from jourdain.model.units import unit
 from tests.io.test_mbs import CAR
 from tests.io.test_mjcf import MODELS, SITES
 from tests.io.test_urdf import CHAIN, robot, visual
@@ -34,6 +36,20 @@ def test_entities_are_refused(text: str, reader: Callable[[str], Any]) -> None:
 def test_elements_know_their_lines() -> None:
     root, path = read_xml('<a>\n  <b name="x">\n1 2</b></a>')
     assert path is None and root.children[0].line == 2 and root.children[0].content() == "1 2"
+
+
+@pytest.mark.parametrize("word", ["٣", "３", "१.५", "1e٣", "1٣", "1_0", "²", "½"])
+def test_numbers_are_written_in_the_digits_0_to_9(word: str) -> None:
+    # Python takes digits of every script, and underscores between them, for numbers
+    with pytest.raises(InputError):
+        read_urdf(f'<robot name="r"><link name="a"><inertial><mass value="{word}"/></inertial></link></robot>')
+    with pytest.raises(InputError):
+        read_mjcf(f'<mujoco><worldbody><body pos="0 0 {word}"/></worldbody></mujoco>')
+    for text in (f"{word} mm", word):
+        with pytest.raises(JourdainError):
+            box(text, 1.0, 1.0)
+    with pytest.raises(JourdainError):
+        unit(f"m^{word}" if word not in ("²", "½") else f"m^(2{word})")
 
 
 def test_bad_texts(tmp_path: Path) -> None:

@@ -485,3 +485,16 @@ def test_places_and_turns_may_have_units():
     for wrong in (lambda: sh.box(1, 2, 3).at(0, 0, "50 g"), lambda: sh.box(1, 2, 3).rotated("z", "1 m")):
         with pytest.raises((InputError, ModelError), match="box: (z|angle).*should be in"):
             wrong()
+
+
+@pytest.mark.parametrize("wrong", [object(), [1.0], np.zeros(2), math, 1j, np.nan])
+def test_sizes_densities_and_places_are_numbers_or_expressions(wrong):
+    ball = sh.sphere(1.0)
+    for ask in (
+        lambda: sh.box(wrong, 1.0, 1.0),
+        lambda: ball.with_density(wrong),
+        lambda: ball.with_mass(wrong),
+        lambda: ball.at(wrong, 0.0, 0.0),
+    ):
+        with pytest.raises(ValueError, match="number|finite"):
+            ask()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jourdain as jd
 from jourdain import library
 from jourdain.library import mechanisms
 from jourdain.systems.audit import audited, conservative
@@ -67,3 +68,29 @@ def test_what_takes_energy_is_known() -> None:
     m.joint_spring(m.joints["crank"], 2.0, damping=0.1)
     assert not conservative(m.compile())
     assert not conservative(mechanisms.rssr(speed=5.0).compile())
+
+
+def spinning(kind: str = "revolute") -> jd.System:
+    m = jd.Model("spinning")
+    getattr(m, kind)("axle", m.ground, m.body("rotor", mass=1.0, com=(0, 0, -0.1), inertia=(0.1, 0.1, 0.1)), axis="y")
+    return m.compile()
+
+
+@pytest.mark.parametrize(
+    ("speed", "how"),
+    [(1e150, {"method": "rk4", "step": 1e-3}), (1e17, {"method": "rk4", "step": 1e-3}), (1e10, {}), (1e10, {"method": "radau"})],
+)
+def test_an_angle_without_digits_within_a_turn_is_told(speed: float, how: dict[str, Any]) -> None:
+    s = spinning()
+    for _ in range(2):  # at first, and by what the first run leaves for others
+        with pytest.warns(RuntimeWarning, match=r"'axle.angle' is .* rad at t = 0.1 s and known to .* rad there"):
+            s.simulate(s.state(velocities={"axle.angle": speed}), 0.1, **how)
+
+
+@pytest.mark.parametrize(
+    ("kind", "speed", "how"), [("revolute", 1e8, {}), ("revolute", 1e14, {"method": "rk4", "step": 1e-3}), ("prismatic", 1e20, {})]
+)
+def test_angles_that_are_known_and_lengths_have_no_note(kind: str, speed: float, how: dict[str, Any]) -> None:
+    s = spinning(kind)
+    for _ in range(2):
+        s.simulate(s.state(velocities={s.coordinate_names[0]: speed}), 0.1, **how)

@@ -51,6 +51,16 @@ def test_states_and_solutions_of_other_systems_are_refused(formulation: str) -> 
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_verbs_that_only_read_refuse_them_too(formulation: str) -> None:
+    s, other = (m.compile(formulation=formulation) for m in (library.double_pendulum(), library.pendulum()))
+    run = other.simulate({"hinge.angle": 0.3}, 0.1, **({"step": 0.01} if formulation == "directors" else {}))
+    asked = [lambda: s.inputs_at(other.state()), lambda: s.symbolic_linearisation(other.state())]
+    for ask in asked + ([lambda: s.drift(run)] if formulation not in ("cartesian", "natural") else []):
+        with pytest.raises(InputError, match="one of 'simple pendulum'"):
+            ask()
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_states_of_the_same_mechanism_serve(formulation: str) -> None:
     given = library.double_pendulum().compile().state({"shoulder.angle": 0.4})
     s = library.double_pendulum().compile(formulation=formulation)

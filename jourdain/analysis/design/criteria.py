@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, nearest
 from ...model.values import number
 from ...reals import reals
 from ...symbolic.expr import Expr
@@ -141,6 +141,13 @@ def _about(kind: str, expression: Any, constants: Mapping[str, Any], **options: 
 
 
 # -- of a motion in time ----------------------------------------------------------------------------------------------
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    near = nearest(name, __all__, 1)
+    raise AttributeError(f"there is no criterion '{name}'; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(__all__)}"))
 
 
 def integral(expression: Text, **constants: Any) -> Criterion:

@@ -14,7 +14,6 @@ from ...errors import InputError, nearest
 from ...model.values import number
 from ...results.solution import Solution
 from ...solvers import AUTO, EXPLICIT
-from ...symbolic.graph import free_symbols
 from ...systems.start import replaced
 from ...systems.state import State
 from ...told import told
@@ -245,9 +244,9 @@ class Analysis:
         """Whether closed positions and velocities change with one of these parameters."""
         found: set[str] | None = self._own.__dict__.get("moving")
         if found is None:
-            tree = self.system.reference
-            names = ("constraints", "constraint_velocities") if tree.equations_of_motion.holonomic else ("constraint_velocities",)
-            found = self._own.moving = {e.name for n in names for e in free_symbols(list(tree.symbolic(n).expressions))}
+            from ..runs.rows import moving_loops
+
+            found = self._own.moving = moving_loops(self.system)
         return not found.isdisjoint(parameters)
 
     def _call(self, system: System, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

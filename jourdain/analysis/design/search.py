@@ -139,5 +139,30 @@ class Looks:
             for job, y, ok in zip(jobs, table, well.tolist(), strict=True)
         ]
 
+    # -- as tables of numbers, to be sent -------------------------------------------------------------------------
+
+    @staticmethod
+    def packed_jobs(jobs: Sequence[tuple[np.ndarray, bool]]) -> Any:
+        """Designs without derivatives in rows."""
+        return jobs if any(slopes for _, slopes in jobs) else np.array([x for x, _ in jobs], dtype=float)
+
+    @staticmethod
+    def unpacked_jobs(sent: Any) -> Sequence[tuple[np.ndarray, bool]]:
+        """The same as jobs."""
+        return [(x, False) for x in sent] if isinstance(sent, np.ndarray) else sent
+
+    @staticmethod
+    def packed_results(found: list[Any]) -> Any:
+        """Values in rows, of designs that have nothing else to tell."""
+        plain = all(isinstance(r, tuple) and r[0].values is not None and r[0].slopes is None and not r[1] for r in found)
+        return np.array([e.values for e, _ in found]) if plain else found
+
+    @staticmethod
+    def unpacked_results(jobs: Sequence[tuple[np.ndarray, bool]], found: Any) -> list[Any]:
+        """The same as results."""
+        if not isinstance(found, np.ndarray):
+            return list(found)
+        return [(Evaluated(np.array(x, dtype=float), y), []) for (x, _), y in zip(jobs, found, strict=True)]
+
 
 __all__ = ["Effort", "Looks", "Searched", "Searches", "Wanted", "search"]

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def closed_start(system: System, given: State | Mapping[str, Any] | None) -> State:
-    """A state with closed loops: one given as it is, or named values held and the others found."""
+    """A state with closed loops: one given as it is, or named values held and the others found; memories are as they are named."""
     if isinstance(given, State):
         return given
     values = initial_values(system, given or {})
     names = {**values.positions, **values.rates}
     found = assemble(system.reference, names)
     z = system.state(values.states).z if values.states else found.z
-    return found.with_values(z=z)
+    return found.with_values(z=z, memory=values.memories)
 
 
 def closed_again(system: System, base: State, changes: Mapping[str, float]) -> State:

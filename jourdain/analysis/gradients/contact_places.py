@@ -40,9 +40,12 @@ class Places:
         #: Rows (number of the contact in the list, row) that contacts in their states hold, and in impacts.
         self.selected: dict[tuple[Any, bool], list[tuple[int, int]]] = {}
 
-    def number(self, contacts: TreeContacts, key: np.ndarray, point: np.ndarray, normal: np.ndarray, at: Mapping[Expr, float]) -> int:
-        """The number of the contact with a key that touches at a point."""
-        place = self._place(contacts, [int(k) for k in key], point, normal, at)
+    def number(
+        self, contacts: TreeContacts, key: np.ndarray, point: np.ndarray, normal: np.ndarray, at: Mapping[Expr, float], gap: float = 0.0
+    ) -> int:
+        """The number of the contact with a key that touches at a point, the middle of its gap."""
+        way = 0.5 * gap * normal
+        place = self._place(contacts, [int(k) for k in key], (point + way, point - way), normal, at)
         if place not in self._numbers:
             self._numbers[place] = len(self.rows.contacts)
             self.rows.contacts.append(self._made(contacts, place))
@@ -55,7 +58,9 @@ class Places:
 
     # -- which ----------------------------------------------------------------------------------------------------
 
-    def _place(self, contacts: TreeContacts, key: list[int], point: np.ndarray, normal: np.ndarray, at: Mapping[Expr, float]) -> Place:
+    def _place(
+        self, contacts: TreeContacts, key: list[int], points: tuple[np.ndarray, np.ndarray], normal: np.ndarray, at: Mapping[Expr, float]
+    ) -> Place:
         if key[0] >= ROPES:
             raise self._refused(f"'{contacts.name_of(key[0])}'", "is a rope, dry joint or couple against rolling, which is not carried yet")
         if key[0] >= STOPS:
@@ -73,7 +78,7 @@ class Places:
         for s in (a, b):
             if not s.carrier.body.is_ground and getattr(s.body, "modes", None):
                 raise self._refused(f"contact '{name}'", f"touches '{s.body.name}', which bends; that is not carried yet")
-        ends = self._balled(a, point, at), self._balled(b, point, at)
+        ends = self._balled(a, points[0], at), self._balled(b, points[1], at)
         faces = self._faced(a, normal, at), self._faced(b, normal, at)
         if ends[0] is not None and faces[1] is not None:
             return (name, law, a, ends[0], b, faces[1], 1)

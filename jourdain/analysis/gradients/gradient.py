@@ -204,11 +204,13 @@ def _of_simulation(
     analysis: Analysis, criteria: Mapping[str, Criterion], wrt: list[str], method: str, values: Mapping[str, Any] | None, memory: float
 ) -> Gradient:
     """The gradient of a motion in time."""
+    from .moreau.stepped import Stepped
     from .simulated import Simulated
 
     base = numbers_of(values)
     own, criteria = split(criteria, base)
-    run = Simulated(analysis, criteria, wrt, own, memory=memory)
+    along_steps = analysis.kwargs.get("method") == "moreau"
+    run = Stepped(analysis, criteria, wrt, own, memory) if along_steps else Simulated(analysis, criteria, wrt, own, memory=memory)
     begun = time.perf_counter()
     if method == "auto":
         method = "adjoint" if len(criteria) < len(wrt) else "forward"

@@ -12,18 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import JourdainError
-from ...solvers.native_function import address
 from ...solvers.ode.frame import FINISHED
-from ...solvers.ode.inside import Guards, Look
 from ...solvers.ode.integrate import ready
-from ...solvers.ode.march import march
 from ...solvers.sensitivity.extrema import new_sought
 from ...solvers.sensitivity.path import forwards
-from ...solvers.sensitivity.rows import Rows, run_rows
-from ...systems.audit import Limits
+from ...solvers.sensitivity.rows import Rows
 from ...systems.inputs import Inputs
 from ...systems.tree.runs import ProjectedRun
 from ...systems.tree.system import TreeSystem
+from ..runs.rows import new_rows, run_all, why_not_plain
 from ..simulate import settings_of, span_of
 from .blocks import PLACES
 from .constrained_runs import Constrained
@@ -36,8 +33,8 @@ if TYPE_CHECKING:
     from ..design.criteria import Criterion
     from ..design.planned import Analysis
 
-#: Steps of a run and pieces between its events beyond which it is looked at alone, and runs that one call of the loop does before Python is asked for Ctrl-C.
-MOST_STEPS, MOST_PIECES, AT_ONCE = 1900, 64, 256
+#: Steps of a run and pieces between its events beyond which it is looked at alone.
+MOST_STEPS, MOST_PIECES = 1900, 64
 #: Options with which runs are plain.
 PLAIN = frozenset((*PLACES, "rtol", "atol", "max_step", "max_steps", "dense", "times", "outputs", "progress"))
 
@@ -73,7 +70,7 @@ class Many:
         plan = analysis.keeping_steps()
         given = dict(zip(PLACES, plan.args, strict=False)) | plan.kwargs
         system = plan.system
-        if analysis.verb != "simulate" or type(system) is not TreeSystem or not PLAIN.issuperset(given) or not _is_plain(system):
+        if analysis.verb != "simulate" or type(system) is not TreeSystem or not PLAIN.issuperset(given) or why_not_plain(system):
             return None
         if any(c.parts for c in criteria.values()):
             return None
@@ -132,34 +129,18 @@ class Many:
         session, code = self._drive.session, self.code
         session._allocate_rows(MOST_STEPS)
         session.progress.steps_left = session.step_room if session.dense else 1 << 40
-        run, sought = code.run, self._sought
-        p = np.zeros(max(1, len(code.expressions.parameter_values())))
-        addresses, args = [], []
-        for f, constants in (*run.native._copies, *((f.value, f.value.constants) for f in code.readings if f is not None)):
-            if f.signature.parameters:
-                work = np.zeros(max(1, f.signature.workspace))
-                addresses.append(f.prepare_address)
-                args.append(np.array([address(p), address(constants), address(work)], np.int64))
-                self._keep += [constants, work, f]
+        run, sought, items = code.run, self._sought, code.primitives.items
         self._attach()
-        self._keep += [p, *args]
-        none = np.zeros((1, 1))
-        looks = Look(looks=0)
-        if session.events:
-            guards = Guards(session.events, session.n)
-            self._keep.append(guards)
-            looks = guards.record
-            looks.spans, looks.coefficients = session.spans_room, session.coef_room
+        functions = (*run.native._copies, *((f.value, f.value.constants) for f in code.readings if f is not None))
+        r = new_rows(session, functions, len(code.expressions.parameter_values()), self._keep)
         events = [e.name for e in session.events]
-        return Rows(
-            march=march.address, walk=forwards.address, frame=session.address, changing=session._changing, prepared=session._changing.copy(), x=session.x, p=p,
-            prepare=np.array(addresses, np.int64), prepare_args=np.array([address(a) for a in args], np.int64), row_t=session.row_t, path=code.walks.path,
-            parameters=none, starts=none, wanted=self._wanted, final=self._final, whole=int(any(i.criterion.kind in SAMPLED for i in code.primitives.items)),
-            sought=new_sought(code.walks.path, [i.value for i in sought], [1.0 if i.criterion.kind == "largest" else -1.0 for i in sought], MOST_STEPS),
-            look=looks, timed=np.array([events.index(i.criterion.options["event"]) for i in self._timed], np.int64),
-            counts=np.array([i.criterion.options["count"] for i in self._timed], np.int64), status=np.zeros(1, np.int64), ends=np.zeros(1), totals=none, values=none,
-            extrema=none, times=none,
-        )  # fmt: skip
+        r.walk, r.path, r.wanted, r.final = forwards.address, code.walks.path, self._wanted, self._final
+        r.whole = int(any(i.criterion.kind in SAMPLED for i in items))
+        signs = [1.0 if i.criterion.kind == "largest" else -1.0 for i in sought]
+        r.sought = new_sought(code.walks.path, [i.value for i in sought], signs, MOST_STEPS)
+        r.timed = np.array([events.index(i.criterion.options["event"]) for i in self._timed], np.int64)
+        r.counts = np.array([i.criterion.options["count"] for i in self._timed], np.int64)
+        return r
 
     # -- rows -----------------------------------------------------------------------------------------------------
 
@@ -207,19 +188,10 @@ class Many:
         r, leg, n = self.record, self.code.walks.path.leg, len(parameters)
         count = max(1, leg.values.count)
         totals, values = np.zeros((n, max(1, leg.integrands.count))), np.zeros((n, max(1, len(self._wanted) * count)))
-        r.parameters, r.starts, r.totals, r.values, r.status, r.ends = (
-            parameters,
-            starts,
-            totals,
-            values,
-            np.zeros(n, np.int64),
-            np.full(n, self.span[1]),
-        )
+        r.totals, r.values, r.ends = totals, values, np.full(n, self.span[1])
         r.extrema, r.times = np.zeros((n, max(1, len(self._sought)))), np.zeros((n, max(1, len(self._timed))))
         self._attach()
-        for first in range(0, n, AT_ONCE):
-            r.first, r.last = first, min(n, first + AT_ONCE)
-            run_rows.call(r.address)
+        run_all(r, parameters, starts)
         self._give_back()
         return totals, values.reshape(n, -1, count) if len(self._wanted) else values.reshape(n, -1, 1), r
 
@@ -241,17 +213,6 @@ class Many:
         self.code._at = None
         native = self.code.run.native
         native._made_for = None
-
-
-def _is_plain(system: Any) -> bool:
-    """Whether nothing acts in runs of a system but its equations and events."""
-    m = system.model
-    if system.equations_of_motion.conditions:
-        return False
-    acting = m.switches or m.contacts or m.callbacks or m.memories or m.unknowns or m.rigid_stops or m.dry_friction or m.ropes
-    if acting or any(b.bends for b in m.bodies.values()):
-        return False
-    return not Limits(system).joints
 
 
 __all__ = ["Many"]

@@ -190,6 +190,10 @@ def _largest(m: Motion, name: str, c: Criterion) -> float:
     return float((m.integral(name, lambda f: np.abs(f) ** p) / (m.span[1] - m.span[0])) ** (1.0 / p))
 
 
+def _there_are(events: Mapping[str, Any]) -> str:
+    return f"there are {', '.join(events)}" if events else "the model has none, see m.event(…)"
+
+
 def _event_time(m: Motion, name: str, c: Criterion) -> float:
     event, count = c.options["event"], c.options["count"]
     events = m.solution.events
@@ -197,7 +201,7 @@ def _event_time(m: Motion, name: str, c: Criterion) -> float:
     model = m.expressions.system.model
     known = (model.whole or model).events
     if event not in known:
-        raise InputError(f"criterion '{name}': there is no event '{event}'; there are {', '.join(known)}")
+        raise InputError(f"criterion '{name}': there is no event '{event}'; {_there_are(known)}")
     if len(times) < count:
         raise InputError(f"criterion '{name}': event '{event}' happened {len(times)} times in the run, not {count}")
     return times[count - 1]

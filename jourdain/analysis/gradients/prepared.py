@@ -16,6 +16,7 @@ from .phased import Phases
 from .primitives import Primitives, primitives
 from .runs import Differentiable, NotCarried
 from .switches import Surfaces, surfaces
+from .variables import sorted_variables
 from .walks import Walks
 
 if TYPE_CHECKING:
@@ -34,28 +35,8 @@ class Prepared:
         self.primitives: Primitives = primitives(criteria, self.expressions)
         #: Values of parameters and constants for which all is set.
         self._at: tuple[np.ndarray, dict[str, float]] | None = None
-        self._sort(analysis)
+        self.symbols, self.columns, self.initial = sorted_variables(analysis, run.system, self.wrt, self.expressions)
         self._derive()
-
-    def _sort(self, analysis: Analysis) -> None:
-        """Symbols of the chosen parameters and constants with their columns, and the places of initial values."""
-        s = self.system
-        known = {p.name: p.symbol for p in s.model.parameter_set}
-        starts = [*s.coordinate_names, *s.velocity_names, *s.model.states]
-        self.symbols: list[Expr] = []
-        self.columns: list[int] = []
-        self.initial: list[tuple[int, int]] = []
-        for j, name in enumerate(self.wrt):
-            if name in self.expressions.constants:
-                self.symbols.append(self.expressions.constants[name][0])
-                self.columns.append(j)
-                continue
-            kind, own = analysis.variable(name)
-            if kind == "parameter":
-                self.symbols.append(known[own])
-                self.columns.append(j)
-            else:
-                self.initial.append((j, starts.index(own)))
 
     def _derive(self) -> None:
         eq, run, p = self.system.equations_of_motion, self.run, self.expressions.parameters

@@ -176,11 +176,20 @@ class Simulated:
         if self.system.model.switches:  # between what a jump and what an impulse leave there may be a row of its own
             between = 1 + np.flatnonzero((self.t[:-2] == self.t[1:-1]) & (self.t[1:-1] == self.t[2:]))
             self.t, self.x = np.delete(self.t, between), np.delete(self.x, between, axis=0)
+        if self.run.renews and not self.run.own:
+            self._renewed_once(solution)
         if self.run.moves_events and self.run.events:
             self.t, self.x = with_restarts(self.t, self.x, np.asarray(solution.events.t))
         if self.run.inputs.controllers:
             self._at_samples()
             self._between_samples()
+
+    def _renewed_once(self, solution: Solution) -> None:
+        """Rows in which what renewed memories alone have changed stands once: methods with a past begin anew there, from a row of its own."""
+        happened = [*np.asarray(solution.events.t), *(t for t, _ in solution.metadata.get("watched", ()))]
+        twice = np.flatnonzero((np.diff(self.t) == 0) & ~np.isin(self.t[:-1], happened)).tolist()
+        before = [i for i in twice if not self.run.acting(float(self.t[i]))]
+        self.t, self.x = np.delete(self.t, before), np.delete(self.x, before, axis=0)
 
     def _held_of(self, solution: Solution) -> np.ndarray:
         """Memories and sampled inputs of all steps."""

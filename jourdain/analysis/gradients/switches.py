@@ -198,7 +198,11 @@ class Surfaces:
         ends[:, n:] = x[inside, n:]
         first, last = self.read(t[inside], x[inside]), self.read(t[inside + 1], ends)
         far = 1e-9 * np.maximum(np.abs(first), np.abs(last)).max(axis=0)
-        rising, falling = ((first < -far) & (last > far)).any(axis=0), ((first > far) & (last < -far)).any(axis=0)
+        first, last = (np.where(np.abs(g) > far, np.sign(g), 0.0) for g in (first, last))
+        on = (last[:-1] == 0.0) & (first[1:] == 0.0) & (np.diff(inside) == 1)[:, None]
+        for i in np.flatnonzero(on.any(axis=1)).tolist():  # steps that end on a surface, as those do that a jump has made ever shorter
+            first[i + 1] = np.where(on[i], first[i], first[i + 1])
+        rising, falling = (np.logical_or.reduce((way * first < 0.0) & (way * last > 0.0)) for way in (1.0, -1.0))
         found: list[int] = np.flatnonzero(rising | falling).tolist()
         held = set(self.run.held)
         for j in found:  # renewals put what they follow back to zero, which is no crossing

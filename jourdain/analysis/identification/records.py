@@ -14,6 +14,7 @@ import numpy as np
 
 from ...errors import InputError, JourdainError, nearest
 from ...model.units import DimensionError, convert, unit
+from ...reals import written
 from ...results.solution import Solution
 
 #: Names of the column of time; a unit in brackets may follow any name, "angle [deg]".
@@ -143,7 +144,7 @@ def _read(path: Path) -> dict[str, np.ndarray]:
         for j, text in enumerate(row):
             if text.strip() and text.strip().lower() not in ("nan", "na"):
                 try:
-                    table[i, j] = float(text)
+                    table[i, j] = written(text)
                 except ValueError:
                     raise InputError(f"record '{path.name}': line {i + 2}, column '{head[j]}': '{text}' is no number") from None
     return dict(zip(head, table.T, strict=True))

@@ -12,7 +12,7 @@ import numpy as np
 from ...model.contact.methods import touches
 from ...results.solution import Solution
 from ...solvers import ADAPTIVE
-from ...systems.audit import audited, beyond_limits, too_bent, too_short
+from ...systems.audit import audited, beyond_limits, beyond_turns, too_bent, too_short
 from ...systems.constraints import check_closed
 from ...systems.modes import dictating_mode
 from ...systems.outputs.happened import event_table
@@ -80,7 +80,12 @@ def looked_at(system: System, run: Run, outcome: Outcome) -> Solution:
     if outcome.status in ("failed", "max_steps"):
         cause = outcome.cause.__cause__ or outcome.cause if outcome.cause is not None else None
         raise SimulationError(f"simulate '{name}': {outcome.message}", solution) from cause
-    told = too_bent(system, outcome) or beyond_limits(system, solution) or too_short(system, run, outcome, solution)
+    told = (
+        too_bent(system, outcome)
+        or beyond_limits(system, solution)
+        or too_short(system, run, outcome, solution)
+        or beyond_turns(system, run, outcome)
+    )
     if told:
         warnings.warn(f"simulate '{name}': {told}", RuntimeWarning, stacklevel=5)
     if outcome.status == "doubtful":

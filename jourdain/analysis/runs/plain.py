@@ -16,7 +16,7 @@ from ...results.solution import Solution
 from ...solvers import ADAPTIVE
 from ...solvers.native_function import is_finite
 from ...solvers.ode.ended import Ended
-from ...systems.audit import Limits
+from ...systems.audit import KNOWN, Limits
 from ...systems.callbacks import ended
 from ...systems.constraints import Start, look_at_start
 from ...systems.inputs import Inputs
@@ -109,6 +109,9 @@ class PlainRun:
         if not isinstance(found, Ended) and found.status != "finished":
             return False
         if self._limits is not None and self._limits.left(found.x):
+            return False
+        last = found.x[-1] if len(found.x) else None
+        if last is not None and not last.dot(last) < KNOWN * KNOWN:
             return False
         return not (self._watched and found.segments is not None and native.guards_cross_inside(found.segments))
 

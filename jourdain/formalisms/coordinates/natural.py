@@ -319,18 +319,18 @@ class NaturalCoordinates:
 
     def values(self, motion: BodyMotion) -> tuple[list[float], list[float]]:
         """The coordinates and their rates in numbers, from the bodies' poses and twists."""
-        x, xd = [0.0] * len(self.x), [0.0] * len(self.x)
+        x, xd = np.zeros((2, len(self.x)))
         order = {name: i for i, name in enumerate(self.model.bodies)}
-        axes = [i for i in range(3) if i != self.normal]
-        for first, name, local, point in self.sources:
-            b = order[name]
-            world = motion.rotation[b] @ np.array(evaluate(list(local), dict(motion.parameters)), dtype=float)
-            rate = np.cross(motion.angular_velocity[b], world)
-            if point:
-                world, rate = world + motion.position[b], rate + motion.velocity[b]
-            for k, i in enumerate(axes):
-                x[first + k], xd[first + k] = float(world[i]), float(rate[i])
-        return x, xd
+        body = np.array([order[name] for _, name, _, _ in self.sources], dtype=np.int64)
+        firsts = np.array([first for first, *_ in self.sources], dtype=np.int64)
+        points = np.array([float(point) for *_, point in self.sources])[:, None]
+        local = np.array(evaluate([e for _, _, vector, _ in self.sources for e in vector], dict(motion.parameters)), dtype=float)
+        world = np.einsum("sij,sj->si", motion.rotation[body], local.reshape(-1, 3))
+        rate = np.cross(motion.angular_velocity[body], world) + points * motion.velocity[body]
+        world += points * motion.position[body]
+        for k, i in enumerate(i for i in range(3) if i != self.normal):
+            x[firsts + k], xd[firsts + k] = world[:, i], rate[:, i]
+        return x.tolist(), xd.tolist()
 
 
 def _declared(model: Model) -> list[Declared]:

@@ -106,7 +106,7 @@ def _pairs(
         if len(found) < 2 or not may_touch(model, found[:1], found[1:]):
             left_out.append(f"{a} and {b}")
             continue
-        given: list[float] = e.numbers("friction", default=()).tolist()
+        given: list[float] = e.numbers("friction").tolist() if e.get("friction") else []
         one, other, spinning, roll, across = (*given, *(USUAL[0], *USUAL, USUAL[2])[len(given) :])
         if one != other or (roll != across and condim(e) == 6):
             uneven.append(f"{a} and {b}")

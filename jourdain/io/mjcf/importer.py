@@ -14,7 +14,7 @@ from ...errors import InputError, JourdainError
 from ...model import Body, Frame, Model
 from ..model_files.placement import Inertial, Pose, from_axis_angle, together, z_to
 from ..notes import tell
-from ..xml_reader import Element, read_xml
+from ..xml_reader import Element, one_root, read_xml
 from .at_rest import AtRest, Freedom, spring_and_damper
 from .attach import expand_attachments
 from .contacts import declare_contacts
@@ -33,6 +33,7 @@ GENERATORS = ("composite", "plugin")
 def read_mjcf(
     source: str | os.PathLike[str], name: str | None = None, shapes: bool = True, keyframe: str | None = None,
     root: str | os.PathLike[str] | None = None, missing: str = "refuse", contacts: bool = False,
+    folder: str | os.PathLike[str] | None = None,
 ) -> Model:  # fmt: skip
     """Reads the kinematic and inertial part of an MJCF file (or its text) into a model.
 
@@ -44,7 +45,7 @@ def read_mjcf(
     ``model.imported["keyframes"]``. What is not taken over (contacts, actuators, tendons, sensors, equality constraints …)
     is said by name in ``model.notes`` and by one warning; cameras, lights and settings of MuJoCo's integrator are passed over.
     With ``shapes=False`` nothing is drawn, and meshes are read only where masses follow from them. Files are looked for within the
-    model's folder, or within ``root``, a folder around it, where names lead out of it by "..". A geom that cannot be read and whose mass is
+    model's folder, or within ``root`` (also written ``folder``), a folder around it, where names lead out of it by "..". A geom that cannot be read and whose mass is
     needed is refused; ``missing="note"`` leaves it out, with its mass. With ``contacts=True`` geoms touch each other by MuJoCo's rules (contype, conaffinity, exclusions)
     as rigid bodies, with the coefficients of higher priority, else the larger ones, as condim asks for them; the model then takes ``method="moreau"``.
 
@@ -58,15 +59,15 @@ def read_mjcf(
     if missing not in ("refuse", "note"):
         raise InputError(f"missing = {missing!r} is unknown; use 'refuse' or 'note'")
     tree, path = read_xml(source, expected=("mujoco",))
-    folder = Folder.of(path, root)
-    expand_includes(tree, path, folder)
+    within = Folder.of(path, one_root("read_mjcf", root, folder))
+    expand_includes(tree, path, within)
     drop_empty(tree)
     settings = Settings.of(tree)
-    expand_attachments(tree, path, folder, settings)
+    expand_attachments(tree, path, within, settings)
     expand_replicates(tree, settings)
     model = Model(name or tree.get("model") or "mujoco", gravity=_gravity(tree))
     defaults = Defaults.of(tree)
-    geoms = Geoms(tree, settings, defaults, folder, model.notes, missing)
+    geoms = Geoms(tree, settings, defaults, within, model.notes, missing)
     importer = _Importer(model, tree, settings, defaults, geoms, shapes)
     importer.unread.contacts = contacts
     left_out = importer.run() + add_armatures(model, tree, defaults, missing)

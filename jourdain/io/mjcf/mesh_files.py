@@ -8,6 +8,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...model.shapes import mesh
+from ..xml_reader import plain_float
 
 #: The largest file that is read (bytes).
 MOST = 500_000_000
@@ -42,7 +43,7 @@ def _first_object(path: Path) -> tuple[np.ndarray, np.ndarray]:
             continue
         try:
             if words[0] == "v":
-                vertices.append([float(x) for x in words[1:4]])
+                vertices.append([plain_float(x) for x in words[1:4]])
             elif words[0] in ("o", "g"):
                 ended = ended or bool(polygons)
             elif words[0] == "f" and not ended:

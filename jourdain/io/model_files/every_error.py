@@ -47,6 +47,7 @@ class _Findings:
         self.source = source
         self.data = data
         self.told: list[ModelFileError] = []
+        self.texts: set[str] = set()
         self.mended: set[Path_] = set()
         self.lost: list[str] = []
 
@@ -55,9 +56,10 @@ class _Findings:
         changed = False
         for one in error.errors or [error]:
             own = one.source is self.source
-            new = (not own or one.path not in self.mended) and all(str(one) != str(e) for e in self.told) and not self._follows(one)
+            new = (not own or one.path not in self.mended) and str(one) not in self.texts and not self._follows(one)
             if new:
                 self.told.append(one)
+                self.texts.add(str(one))
             if own and len(self.told) < MOST_ERRORS:
                 changed |= self._mend(one)
         return changed

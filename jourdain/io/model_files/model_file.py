@@ -117,8 +117,10 @@ def write_whole(target: Path, text: str, like: Path | None = None) -> None:
 
 
 def line_end(path: Path) -> str:
-    """How lines end in a file, if there is one."""
+    """How lines end in a file, if there is one; a device has no end, and a pipe would be waited for."""
     try:
+        if not path.is_file():
+            return "\n"
         with open(path, "rb") as file:
             return "\r\n" if file.readline().endswith(b"\r\n") else "\n"
     except OSError:

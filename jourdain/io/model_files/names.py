@@ -81,7 +81,7 @@ class ModelNames:
         if name in self.tables:
             return self.tables[name]
         head, dot, tail = name.rpartition(".d")
-        if not dot or head not in self.tables or not tail.isdecimal():
+        if not dot or head not in self.tables or not (tail.isdecimal() and tail.isascii()):
             return None
         table, orders = self.tables[head], tuple(map(int, tail))
         if len(orders) != len(table.breaks):

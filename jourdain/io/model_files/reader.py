@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 MAX_TABLE = 50_000_000
 MAX_POINTS = 4_000_000
 
-_QUANTITY = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*(\S.*)?\Z", re.DOTALL)
+#: So many errors end a reading: each is compared with those before it.
+MOST_IN_A_READING = 500
+_QUANTITY = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*(\S.*)?\Z", re.DOTALL)
 
 Include = Callable[["ModelReader", Mapping[str, Any], int], None]
 
@@ -169,6 +171,8 @@ class ModelReader:
             raise error from None
         if not speaks_of(str(error), [name for name in self._lost if name not in path]):
             self._errors.append(error)
+            if len(self._errors) == MOST_IN_A_READING:
+                raise ModelFileError.together(self._errors) from None
         self._lost.append(str(path[1] if len(path) > 1 else path[0]))
 
     def _place(self, path: tuple[str | int, ...], message: str) -> tuple[str | int, ...]:

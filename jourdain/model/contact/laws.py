@@ -98,7 +98,8 @@ def rigid(
         given = as_expr(traced(restitution, "contact law: restitution", maximum(SPEED, 1e-9)))
         restitution = where(given > -1e300, minimum(maximum(given, 0.0), 1.0), given)  # what is no number stays so, and is told
     (mu, across), (held, held_across) = _by_direction("friction", friction, along), _by_direction("static", static, along)
-    assert mu is not None
+    if mu is None:
+        raise InputError("contact law: friction = None is no coefficient; give a number (0: no friction)")
     axis = None if along is None else _axis(along)
     arms = [value(x, f"contact law: {word}", "m") for word, x in (("rolling", rolling), ("spinning", spinning))]
     found = Rigid(mu, value(restitution, "contact law: restitution"), law, held, cone, across, held_across, axis, of, *arms)

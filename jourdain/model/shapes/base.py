@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from ...errors import InputError, ModelError
+from ...reals import NotReal, real
+from ...symbolic.expr import Expr
+from ...told import told
 from ..colours import colour_code
 from ..values import number
 from .mass import IDENTITY, ORIGIN, MassProperties, Matrix, Placement, Scalar, Vector, is_number, turn
@@ -36,6 +39,10 @@ class Shape(ABC):
     kind: ClassVar[str] = "shape"
 
     placement: Placement = field(default=Placement(), kw_only=True)
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        told(cls)
 
     # ---- what a kind of shape must say about itself, in its own frame ------------------------------------------
 
@@ -333,11 +340,23 @@ def _in_unit(kind: str, name: str, value: Scalar, unit: str) -> Scalar:
 
 
 def check_finite(kind: str, name: str, value: Scalar) -> None:
-    """Raise unless a number is finite."""
-    if isinstance(value, (str, bool)) or value is None:
+    """Raise unless something is a finite number or an expression."""
+    if isinstance(value, (str, bool)) or not (is_number(value) or _is_symbolic(value) or _is_real(value)):
         raise InputError(f"{kind}: {name} = {value!r} is not a number, a text with a unit or a symbolic expression")
     if is_number(value) and not math.isfinite(value):
         raise InputError(f"{kind}: {name} = {value} is not finite; give a finite number")
+
+
+def _is_symbolic(value: object) -> bool:
+    """Whether something is an expression, of the package or of SymPy."""
+    return isinstance(value, Expr) or hasattr(value, "free_symbols")
+
+
+def _is_real(value: object) -> bool:
+    try:
+        return math.isfinite(real(value))
+    except NotReal:
+        return False
 
 
 def check_positive(kind: str, name: str, value: Scalar) -> None:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...errors import InputError
+from ...told import told
 
 Scalar: TypeAlias = Any
 """A real number or a symbolic expression."""
@@ -186,6 +187,7 @@ def _cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
     return math.cos(angle), math.sin(angle)
 
 
+@told
 @dataclass(frozen=True)
 class MassProperties:
     """Mass (kg), centre of mass (m) and second moments of mass ∫(x − c)(x − c)ᵀ dm about it (kg·m²).

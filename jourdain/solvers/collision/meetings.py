@@ -17,7 +17,7 @@ from .epa import epa
 from .gjk import APART, FAR, gjk, witness
 from .nearest import nearest
 from .patches import FIELD, finish, gather, lay
-from .records import TORUS, World, between, emit
+from .records import CYLINDER, ELLIPSOID, TORUS, World, between, emit
 from .supports import CIRCLE, HALF, LEANS, RIM, face, rounding, support
 from .vectors import across, axis, cross, dot, inward, length, minus, outward, plus, times, unit, vector
 
@@ -25,6 +25,8 @@ from .vectors import across, axis, cross, dot, inward, length, minus, outward, p
 TOUCHING = 1e-6
 #: A patch represents the gap where its least distance is so near to it.
 REACHED = 1e-9
+#: The point of a rim that lies farthest in the direction of a contact is the one in touch where it is so near to it.
+BESIDE = 1e-4
 
 
 @jit
@@ -148,6 +150,18 @@ def capsules(address: int) -> int:
 
 
 @jit
+def _alone(scene: Any, i: int, p: Any, q: Any, d: Any, size: float) -> Any:
+    """Whether one point of a curved shape lies farthest in direction d, and that point: a distance is least to half of the digits of a nearest point q."""
+    k = scene.solids[i].kind
+    if k < CYLINDER or k > ELLIPSOID:
+        return False, q
+    farthest = support(scene, i, p, d)
+    if k == ELLIPSOID or length(minus(farthest, q)) < BESIDE * size:
+        return True, farthest
+    return False, q
+
+
+@jit
 def settle(scene: Any, pb: Any, n: Any, s: float, qa: Any, qb: Any, size: float) -> None:
     """Emits the patch along n, and the nearest points where the patch does not reach them."""
     a, b = scene.a, scene.b
@@ -157,6 +171,11 @@ def settle(scene: Any, pb: Any, n: Any, s: float, qa: Any, qb: Any, size: float)
     count, least = gather(scene, a, b, pb, n, scene.near + ra + rb, size)
     finish(scene, pb, n, count)
     if least > s + REACHED * size:
+        alone, qa = _alone(scene, a, (0.0, 0.0, 0.0), qa, (-n[0], -n[1], -n[2]), size)
+        if not alone:
+            alone, qb = _alone(scene, b, pb, qb, n, size)
+            if alone:
+                qa = plus(qb, dot(minus(qa, qb), n), n)
         middle = 0.5 * (dot(qa, n) + dot(qb, n))
         on_a, on_b = plus(qa, middle + 0.5 * s - ra - dot(qa, n), n), plus(qb, middle - 0.5 * s + rb - dot(qb, n), n)
         aside = minus(on_a, on_b)

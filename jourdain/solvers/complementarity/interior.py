@@ -90,6 +90,8 @@ def _way(x0: float, x1: float, x2: float, d0: float, d1: float, d2: float, most:
     a, c = _determinant(d0, d1, d2), max(_determinant(x0, x1, x2), 0.0)
     b = x0 * d0 - x1 * d1 - x2 * d2
     inside = b * b - a * c
+    if d0 < 0.0:  # also where squares of what is parallel cancel
+        most = min(most, x0 / -d0)
     if a < 0.0 or (b < 0.0 and inside >= 0.0):
         return min(most, c / max(math.sqrt(max(inside, 0.0)) - b, TINY))
     return most

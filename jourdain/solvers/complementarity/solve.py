@@ -96,7 +96,7 @@ def solve(problem: Any, p: Any, tolerance: float, limit: int) -> Any:
             if found < least:
                 least, inside = found, False
                 copy(p, m, best)
-                if width == -1:
+                if width < 0:
                     copy(p, m, swept)
             if disturbed:
                 rounding = residual(problem, best)[2]

@@ -58,46 +58,51 @@ def _rows_of_mass(Mass: Any, f: Any, e: Any, right: Any) -> None:
 
 
 @jit
-def _entries_of_mass(Mass: Any, f: Any, e: Any, free: int, right: Any) -> None:
-    """The same with those entries of M alone that may differ from zero."""
-    space, n, ZM, mass = e.space, e.plan.nv, e.ZM, e.plan.mass
-    for i in range(free * n):
-        ZM[i] = 0.0
+def _by_rows_of_mass(Mass: Any, f: Any, e: Any, free: int, right: Any) -> None:
+    """ZᵀM Z and Zᵀ(f − M a₀): rows of M are added up first, then the columns of ZᵀM."""
+    space, n, ZM, reduced = e.space, e.plan.nv, e.ZM, e.reduced
+    number, begin, count, lists, Z, a0 = space.number, space.begin, space.count, space.members, space.Z, space.a0
+    _rows_of_mass(Mass, f, e, right)
     for u in range(free):
-        right[u] = 0.0
-    for j in range(n):
-        members = space.members[space.begin[j] :]
-        for i in range(space.count[j]):
-            u, z = members[i], space.Z[space.row[j] + i]
-            right[u] += z * f[j]
-            for p in range(mass.begin[j], mass.begin[j + 1]):
-                ZM[u * n + mass.columns[p]] += z * Mass[mass.places[p]]
+        line, sums = ZM[u * n : u * n + n], reduced[u * free : u * free + free]
+        for w in range(free):
+            sums[w] = 0.0
+        for j in range(n):
+            entry = line[j]
+            w = number[j]
+            if w >= 0:
+                sums[w] += entry
+            else:
+                members = lists[begin[j] :]
+                right[u] -= entry * a0[j]
+                for i in range(count[j]):
+                    sums[members[i]] += entry * Z[space.row[j] + i]
 
 
 @jit
-def _reduce(Mass: Any, f: Any, e: Any, free: int) -> None:
-    """ZᵀM Z and, behind it, Zᵀ(f − M a₀): rows of M are added up first, then the columns of ZᵀM."""
-    space, n, ZM, reduced = e.space, e.plan.nv, e.ZM, e.reduced
-    number, begin, count, lists, Z, a0 = space.number, space.begin, space.count, space.members, space.Z, space.a0
-    right = reduced[free * free :]
-    if e.plan.mass.begin.size > 0:
-        _entries_of_mass(Mass, f, e, free, right)
-    else:
-        _rows_of_mass(Mass, f, e, right)
+def _by_entries_of_mass(Mass: Any, f: Any, e: Any, free: int, right: Any) -> None:
+    """The same with those entries of M alone that may differ from zero: M Z, whose rows are then added to ZᵀM Z."""
+    space, n, MZ, mass, reduced = e.space, e.plan.nv, e.ZM, e.plan.mass, e.reduced
+    begin, count, lists, row, Z, a0 = space.begin, space.count, space.members, space.row, space.Z, space.a0
+    for i in range(n * free):
+        MZ[i] = 0.0
+    for i in range(free * free + free):
+        reduced[i] = 0.0
     for j in range(n):
-        w = number[j]
-        if w >= 0:
-            for u in range(free):
-                reduced[u * free + w] = ZM[u * n + j]
+        for i in range(count[j]):
+            u, z = lists[begin[j] + i], Z[row[j] + i]
+            right[u] += z * f[j]
+            for p in range(mass.begin[j], mass.begin[j + 1]):
+                MZ[mass.columns[p] * free + u] += z * Mass[mass.places[p]]
     for j in range(n):
-        if number[j] < 0:
-            members, a = lists[begin[j] :], a0[j]
-            for u in range(free):
-                right[u] -= ZM[u * n + j] * a
-            for i in range(count[j]):
-                w, z = members[i], Z[space.row[j] + i]
-                for u in range(w, free):
-                    reduced[u * free + w] += ZM[u * n + j] * z
+        line, a = j * free, a0[j]
+        for u in range(free):
+            right[u] -= MZ[line + u] * a
+        for i in range(count[j]):
+            w, z = lists[begin[j] + i], Z[row[j] + i]
+            sums = w * free
+            for u in range(w + 1):
+                reduced[sums + u] += z * MZ[line + u]
 
 
 @jit
@@ -118,7 +123,10 @@ def listed_accelerations(Mass: Any, f: Any, e: Any, free: int, a: Any) -> int:
     """v̇ = Z (ZᵀM Z)⁻¹ Zᵀ(f − M a₀) + a₀ with Z by lists (see :func:`eliminate`); 0 when ZᵀM Z is positive definite."""
     reduced = e.reduced
     right = reduced[free * free :]
-    _reduce(Mass, f, e, free)
+    if e.plan.mass.begin.size > 0:
+        _by_entries_of_mass(Mass, f, e, free, right)
+    else:
+        _by_rows_of_mass(Mass, f, e, free, right)
     if cholesky(reduced, free) != 0:
         return 1
     cholesky_solve(reduced, free, right)
@@ -132,8 +140,15 @@ def solve_again(f: Any, e: Any, free: int, a: Any) -> None:
     space, n, ZM, reduced = e.space, e.plan.nv, e.ZM, e.reduced
     Z, a0 = space.Z, space.a0
     right = reduced[free * free :]
-    for u in range(free):
-        right[u] = -inner(ZM[u * n :], a0, n)
+    if e.plan.mass.begin.size > 0:
+        for u in range(free):
+            right[u] = 0.0
+        for j in range(n):
+            for u in range(free):
+                right[u] -= ZM[j * free + u] * a0[j]
+    else:
+        for u in range(free):
+            right[u] = -inner(ZM[u * n :], a0, n)
     for j in range(n):
         members, force = space.members[space.begin[j] :], f[j]
         for i in range(space.count[j]):

@@ -33,7 +33,7 @@ class Pivots(Record):
 
 
 class Elimination(Record):
-    """A plan with the memory for what is found by it: the null space, pivots, ZᵀM and the factor of ZᵀM Z."""
+    """A plan with the memory for what is found by it: the null space, pivots, ZᵀM (M Z where entries of M are listed) and the factor of ZᵀM Z."""
 
     plan: Plan
     space: NullSpace

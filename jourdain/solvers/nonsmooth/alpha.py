@@ -18,10 +18,11 @@ from ...native.call import address as at
 from ...native.call import call, doubles
 from ...native.kernel import hot, jit, kernel
 from ...native.record import Address, Floats, Integers, Matrix, Record
+from ..ode.rotation import displaced
 from .admission import RESTING, admit, admit_brake
 from .contact_set import DRY, contact_velocity, find_turning
 from .impacts import restitution
-from .impulses import book, displaced, push_all, push_apart, respond_to, solve_laws
+from .impulses import book, push_all, push_apart, respond_to, solve_laws
 from .records import NO_NUMBER, NO_ROOM, Moreau
 
 #: Gaps (parts of the slack) up to which contacts are closed.
@@ -96,7 +97,7 @@ def _jump(a: Any, h: float, t: float, x: Any) -> int:
         free[i] += v[i]
     for k in range(s.count):
         s.gap[k] += 0.5 * h * contact_velocity(s, m.parts, k, 0, v)
-    displaced(m, x, free, 0.5 * h, x)
+    displaced(x, m.nq, m.turns, free, 0.5 * h, x)
     depth = push_apart(m, 0.0, v, free, x)
     for i in range(nq, nq + nv):
         a.booked[i] = x[i]

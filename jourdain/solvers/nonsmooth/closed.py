@@ -22,6 +22,7 @@ from ...native.kernel import jit, kernel
 from ..complementarity.operator import prepare
 from ..complementarity.problem import BILATERAL, DENSE, room
 from ..complementarity.solve import Task, carry_out, solve_task
+from ..ode.rotation import displaced
 from .closed_forces import (
     AT_REST,
     BEGINS,
@@ -34,6 +35,7 @@ from .closed_forces import (
     SWEEPS,
     clear,
     direction,
+    eliminate,
     fill,
     first_way,
     motion,
@@ -41,11 +43,12 @@ from .closed_forces import (
 )
 from .closed_places import Arguments, Called, Closed, asked_of, changes_of, find_closed, see_closed
 from .contact_set import DRY, ROLL, book_wrench, contact_velocity, respond
-from .impulses import displaced
 
 GAP, LIFT, SLIP, STOP, LAYER, GUARDS = range(6)
 #: What is returned where bodies moved so far in a step that they may pass through each other.
 TOO_FAR = 5
+#: Rows of gaps that differ from others by no more than this part (of squares: a thousandth of the bodies' size) are one.
+BESIDE = 1e-6
 
 
 @jit
@@ -113,7 +116,10 @@ def guards(args: int) -> int:
 
 @jit
 def _hold(c: Any, positions: bool, x: Any, d: Any) -> None:
-    """The least motion d (in the metric of M) that takes gaps, or velocities that must vanish, away."""
+    """The least motion d (in the metric of M) that takes gaps, or velocities that must vanish, away.
+
+    Where points lie beside each other, as those in which two edges begin to touch where a corner was, one gap is taken away: both would turn the bodies.
+    """
     s, problem, rows = c.contacts, c.problem, 0
     clear(c.J, 3 * c.count, c.nv)
     clear(c.Y, 3 * c.count, c.nv)
@@ -143,6 +149,12 @@ def _hold(c: Any, positions: bool, x: Any, d: Any) -> None:
     if largest < 1e-15:
         return
     fill(c, rows)
+    if positions:
+        for r in range(rows):
+            c.left[r], c.rest[r] = problem.dense[r, r], problem.w[r]
+        eliminate(c, rows, BESIDE)
+        for r in range(rows):
+            problem.w[r] -= c.rest[r] if c.left[r] >= 0.0 else 0.0
     prepare(problem)
     carry_out(c.task, c.solver, EXACT * largest, SWEEPS)
     for r in range(rows):
@@ -159,7 +171,7 @@ def _close_gaps(c: Any, x: Any) -> int:
             return status
         respond(c.contacts, c.parts, c.closures)
         _hold(c, True, x, c.rates)
-        displaced(c, x, c.rates, 1.0, x)
+        displaced(x, c.nq, c.turns, c.rates, 1.0, x)
     return 0
 
 

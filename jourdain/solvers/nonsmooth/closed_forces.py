@@ -191,11 +191,11 @@ def _right(c: Any, slope: Any) -> float:
 
 
 @jit
-def _eliminate(c: Any, rows: int) -> None:
+def eliminate(c: Any, rows: int, dependent: float) -> None:
     """W = L Lᵀ of rows with ``left`` ≥ 0 by pivots, until what is left of rows depends on those taken; of w what these do not say stays in ``rest``."""
     W, L, left, rest = c.problem.dense, c.basis, c.left, c.rest
     for n in range(rows):
-        best, a = DEPENDENT, -1
+        best, a = dependent, -1
         for r in range(rows):
             if left[r] > best * W[r, r]:
                 best, a = left[r] / W[r, r], r
@@ -231,7 +231,7 @@ def _reconcile(c: Any) -> None:
             if s.sort[c.place[i]] == ROLL:  # the normal force is given
                 c.left[problem.row[block]] = -1.0
             block += 1
-    _eliminate(c, rows)
+    eliminate(c, rows, DEPENDENT)
     block = 0
     for i in range(c.count):
         if c.row[i] >= 0:
@@ -447,6 +447,7 @@ __all__ = [
     "SWEEPS",
     "clear",
     "direction",
+    "eliminate",
     "fill",
     "first_way",
     "motion",

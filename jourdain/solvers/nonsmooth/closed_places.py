@@ -10,9 +10,9 @@ from ...native.kernel import jit
 from ...native.record import Address, Floats, Integers, Matrix, Record
 from ..complementarity.problem import Problem
 from ..complementarity.solve import Task
+from ..ode.rotation import displaced
 from .contact_set import Closures, ContactSet, Parts, contact_velocity
 from .impacts import Impacts
-from .impulses import displaced
 from .records import Asked
 
 #: Parts of a second for differences of J v.
@@ -140,7 +140,7 @@ def changes_of(c: Any, x: Any, t: float) -> int:
         q[i] = x[i]
     for side in (-2, -1, 1, 2):
         weight = (8.0 if side == 1 else -8.0 if side == -1 else -1.0 if side == 2 else 1.0) / (12.0 * EPSILON)
-        displaced(c, x, v, side * EPSILON, q)
+        displaced(x, c.nq, c.turns, v, side * EPSILON, q)
         c.clock[0] = t + side * EPSILON
         status = find_closed(c, at(c.clock), at(q))
         if status != 0:

@@ -9,7 +9,7 @@ from ..complementarity.laws import relaxation_gap
 from ..complementarity.operator import local_of, measure
 from ..complementarity.problem import BILATERAL, BLOCK_SPARSE, BODIES, UNILATERAL
 from ..complementarity.solve import carry_out
-from ..ode.rotation import turn
+from ..ode.rotation import displaced
 from .admission import STRUCK
 from .contact_set import (
     DRY,
@@ -30,19 +30,6 @@ from .records import ACTING, DEPTH, DISSIPATED, ITERATIONS, NO_ROOM, OPENING, RE
 CLOSING, ROUGHLY = 1e-8, 1e-6
 #: Most solutions in which bounds of couples follow normal impulses.
 COUPLED = 30
-
-
-@jit
-def displaced(m: Any, q: Any, d: Any, scale: float, out: Any) -> None:
-    """out = q ∘ exp(scale·d)."""
-    iq, iv, k, n = 0, 0, 0, m.turns.size // 2
-    while iq < m.nq:
-        if k < n and m.turns[2 * k] == iq:
-            turn(q, iq, scale * d[iv], scale * d[iv + 1], scale * d[iv + 2], out)
-            iq, iv, k = iq + 4, iv + 3, k + 1
-        else:
-            out[iq] = q[iq] + scale * d[iv]
-            iq, iv = iq + 1, iv + 1
 
 
 @hot
@@ -188,7 +175,7 @@ def push_apart(m: Any, h: float, v: Any, free: Any, q: Any) -> float:
     for i in range(m.nv):
         free[i] = 0.0
     push_all(m, r, 1, free)
-    displaced(m, q, free, 1.0, q)
+    displaced(q, m.nq, m.turns, free, 1.0, q)
     # along M⁻¹Jᵀr forces M a do the work r·J a: an impact within the step would have met them
     for k in range(s.count if h > 0.0 else 0):
         m.moved += r[k] * m.impacts.gained[k] / h

@@ -27,9 +27,11 @@ from ...native.kernel import hot, jit, kernel
 from ...native.record import Address, Integers, Record
 from ..ode.frame import RHS_FAILED, Arguments, accept, evaluate_here, fixed_step, rhs, spoiled, view
 from ..ode.method import Method
+from ..ode.rotation import displaced
 from .admission import select
 from .contact_set import find_turning, respond_part
-from .impulses import book, displaced, largest, push_all, push_apart, respond_to, solve_laws, velocity_sum
+from .impulses import book, largest, push_all, push_apart, respond_to, solve_laws, velocity_sum
+from .notes import note_contacts, note_pushed
 from .records import NO_NUMBER, NO_ROOM, Moreau
 
 #: How often contacts of a step are found: the second sees what the velocities that the first leaves do to inertia and loads.
@@ -124,10 +126,10 @@ def step(address: int) -> int:
     h, hit = fixed_step(clock, count)
     for i in range(count.n):
         x_old[i] = middle[i] = x[i]
-    displaced(m, x, x[nq:], 0.5 * h, middle)
+    displaced(x, nq, m.turns, x[nq:], 0.5 * h, middle)
     for i in range(nq, n):
         middle[i] = x[i] + 0.5 * h * f[i]
-    v_old, v, rows, done, residual = x_old[nq:], x[nq:], m.rows_args, 0, 0.0
+    v_old, v, rows, done, residual, part = x_old[nq:], x[nq:], m.rows_args, 0, 0.0, 0.0
     for turn_ in range(ROUNDS):
         status = rhs(frame, clock, count, clock.t + 0.5 * h, middle, slope)
         if status != 0:
@@ -144,7 +146,8 @@ def step(address: int) -> int:
             if status != 0:
                 clock.t_bad, count.bad_status = clock.t, status
                 return RHS_FAILED
-            find_turning(m.contacts, m.parts, h / (h + m.last.h) if _follows(m, clock.t, v_old) else 0.0, v_old)
+            part = h / (h + m.last.h) if _follows(m, clock.t, v_old) else 0.0
+            find_turning(m.contacts, m.parts, part, v_old)
         if m.stiffness.size > 0:
             _implicit(m, h, slope[nq:], v_old, middle[nq:], free, change)
         known = m.contacts.count
@@ -158,6 +161,8 @@ def step(address: int) -> int:
             return RHS_FAILED
         more, residual = solve_laws(m, clock.t + h, same)
         done += more
+        if m.noted.rows.shape[0] > 0:
+            note_contacts(m, turn_, part)
         for i in range(nv):
             v[i] = free[i]
             free[i] = 0.0
@@ -168,10 +173,12 @@ def step(address: int) -> int:
             break
     for i in range(nv):
         free[i] = 0.5 * (v_old[i] + v[i])
-    displaced(m, x_old, free, h, x)
+    displaced(x_old, nq, m.turns, free, h, x)
     for i in range(nq + nv, n):
         x[i] = x_old[i] + h * slope[i]
     depth = push_apart(m, h, v, free, x)
+    if m.noted.rows.shape[0] > 0:
+        note_pushed(m)
     book(m, h, v, residual, depth, done, x)
     status = spoiled(frame, clock, count, clock.t + h)
     if status != 0:

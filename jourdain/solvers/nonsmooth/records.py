@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...native.record import Address, Floats, Integers, Record
+from ...native.record import Address, Floats, Integers, Matrix, Record
 from ..complementarity.solve import Task
 from .contact_set import Closures, ContactSet, Parts
 from .impacts import Impacts
@@ -47,6 +47,14 @@ class Last(Record):
     sum: float
 
 
+class Noted(Record):
+    """What contacts did in every step, for those who look at it afterwards: ``count`` rows have been wanted, as many written as there is room."""
+
+    rows: Matrix
+    count: int
+    steps: int
+
+
 class Moreau(Record):
     """Arguments as a session hands them over, then contacts and laws."""
 
@@ -77,3 +85,4 @@ class Moreau(Record):
     moved: float  # work of forces along the way by which positions were corrected in the step
     stiffness: Floats  # K and C of implicit forces, nv × nv each; empty where there are none
     damping: Floats
+    noted: Noted

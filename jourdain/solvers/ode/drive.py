@@ -29,14 +29,16 @@ SLOW_STEPS, LONG_STEPS, VERY_LONG = 2_000, 100_000, 1_000_000
 class Drive:
     """A session with its method, from the start to the trajectory."""
 
-    def __init__(self, method: Method, n: int, positions: int) -> None:
+    def __init__(self, method: Method, n: int, positions: int, quaternions: NDArray[np.int64] | None = None) -> None:
         self.method = method
         self.session = session = Session(method, n)
         session.count.positions = positions
+        if quaternions is not None:
+            session.frame.turning = np.concatenate([[0], quaternions])
         session.frame.first = first_step.address
         self._chunk = self._granted = 64
         #: The number of steps after which a word is said about their number; None: not any more.
-        self._to_tell: int | None = None
+        self.to_tell: int | None = None
         #: What gives the Jacobian when it is needed.
         self.later: Callable[[], NativeFunction] | None = None
 
@@ -44,7 +46,7 @@ class Drive:
         """Where the run begins and ends, and its (first) step."""
         self.span, self.step = (t0, t1), step
         early = SLOW_STEPS if self.method.pair is None else LONG_STEPS  # stiffness is no news to methods in turns
-        self._to_tell = early if self.method.adaptive and not self.method.stiff else None
+        self.to_tell = early if self.method.adaptive and not self.method.stiff else None
         self.session.start(x0, t0, t1, step)
         self.session.clock.h_min = 4.0 * fr.EPS * abs(t1 - t0)
 
@@ -140,7 +142,7 @@ class Drive:
                     show(session.clock.t)
                 if interruption.heard:
                     return 0
-                if self._to_tell is not None and session.count.steps >= self._to_tell:
+                if self.to_tell is not None and session.count.steps >= self.to_tell:
                     self._tell()
                 if reason == fr.PAUSED:
                     if self._granted == self._chunk and session.progress.steps_left <= 0:
@@ -177,9 +179,9 @@ class Drive:
             told = f"the motion asks for steps of about {done / steps:.2g} s at this accuracy"
             remedy = "end the run earlier or raise rtol; what is fast, damped and need not be seen is stepped over by method='radau' or 'rosenbrock'"
         else:
-            self._to_tell = LONG_STEPS if steps < LONG_STEPS else None
+            self.to_tell = LONG_STEPS if steps < LONG_STEPS else None
             return
-        self._to_tell = None
+        self.to_tell = None
         about = f"; at this pace it takes {steps * abs(end - start) / done:.2g}" if done > 0.0 else ""
         warnings.warn(
             f"{steps} steps have reached t = {session.clock.t:.4g} of {end:.4g} s{about}: {told}; {remedy}", RuntimeWarning, stacklevel=2

@@ -36,6 +36,8 @@ class Event:
     #: Whether a guard that is zero where a step begins counts from the step's end on: what memories put back to zero leaves it by powers of time that an interpolation
     #: may have with the wrong sign.
     rests: bool = False
+    #: Whether the step ends next to the zero and not on it, where a law that asks for more than zero is still on its old side.
+    passes: bool = False
     #: Beyond this a value of the first component is no rounding, and tells its side where the action has just run; below it the guard is where it can fire again.
     clear: float = np.inf
     place: int = 0

@@ -175,6 +175,7 @@ class Guard(Record):
     action_args: Address
     patient: int
     rests: int
+    passes: int
 
 
 class Watched(Record):
@@ -220,6 +221,9 @@ class Frame(Record):
     work: Floats
     constants: Floats
     ints: Integers
+    #: of methods of second order: a number that is not read, then first position and first velocity of each quaternion, in order, where dq/dt
+    #: differs from v by these alone; empty: dq/dt is read from the right-hand side
+    turning: Integers
     past_t: Floats
     past_x: Floats
     past_f: Floats

@@ -24,6 +24,8 @@ APPROACH = 1e-7
 MOVED = 1e-3
 #: A guard was not at zero where it begins constant to the first of these, and is not less than the second of what it becomes.
 CONSTANT, REAL = 1e-3, 1e-2
+#: Times, ever farther beyond a zero, at which a guard is looked at that is zero in a whole neighbourhood.
+LATER = 12
 #: Part of what is no rounding that may be rounding.
 ROUNDING = 1e-4
 
@@ -114,7 +116,22 @@ def _root(
             a, ga = t, g
         else:
             b, gb = t, g
-    return b
+    passes = gb == 0.0 and frame.guards[frame.watch[c].event].passes == 1
+    return _beyond(frame, clock, count, progress, c, side, shift, b) if passes else b
+
+
+@jit
+def _beyond(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, side: int, shift: float, zero: float) -> float:
+    """Return a time next to a ``zero`` of guard c at which it is beyond it: a law that changes there would else begin the next step on its old side."""
+    gap = max(EPS * abs(zero), 1e-16 * abs(clock.h_used))
+    for _ in range(LATER):
+        t = zero + math.copysign(gap, clock.t_bound - zero)
+        if (clock.t_bound - t) * clock.direction < 0.0:
+            break
+        if (guard_at(frame, clock, count, progress, c, t) + shift) * side < 0.0:
+            return t
+        gap *= 2.0
+    return zero
 
 
 @jit

@@ -99,6 +99,7 @@ def prepare(
     output: NativeFunction | None = None,
     output_size: int = 0,
     positions: int | None = None,
+    quaternions: NDArray[np.int64] | None = None,
     dense: bool | None = None,
     max_steps: int = MAX_STEPS,
     later: Callable[[], NativeFunction] | None = None,
@@ -115,6 +116,7 @@ def prepare(
     events, samples, switch, memories (`Renewals`), unknowns (`Search`): see those classes; event_probes: points inside each step where guards are looked at too.
     project: native, puts x back onto its manifold in place after each step. output: native y(t, x) of `output_size`.
     positions: number of positions in x = [q, v] when dq/dt is not v, for the second-order methods.
+    quaternions: first position and first velocity of each quaternion, in order, where dq/dt differs from v by these alone and no constraint is to be projected on.
     dense: keep the interpolants for `Trajectory.at` (default: when t_eval is not given).
     native_actions: leave no action that has a native form to Python (what is not finite then ends the run with a status alone).
     later: of methods in turns ("auto"), what gives the Jacobian when it is needed, or raises `InputError` where there is none.
@@ -136,12 +138,13 @@ def prepare(
     times = None if t_eval is None else _check_times(t_eval, t0, t1)
     if chosen.needs_time_derivative and time_derivative is None:
         _check_autonomous(chosen, rhs, start, t0, t1)
-    drive = Drive(chosen, start.size, _positions(chosen, start.size, positions))
+    drive = Drive(chosen, start.size, _positions(chosen, start.size, positions), quaternions)
     drive.later = later
     drive.start(x0 if isinstance(x0, Checkpoint) else start, t0, t1, step)
     drive.tolerances(rtol, _check_atol(atol), max_step)
     drive.session.progress.max_steps = max_steps
-    drive.functions(rhs, jacobian, time_derivative, project, output)
+    turned = chosen.second_order and quaternions is not None  # they stay of length one, and x that nothing changes has its slope already
+    drive.functions(rhs, jacobian, time_derivative, None if turned else project, output)
     session = drive.session
     session.set_switch(switch)
     session.set_events(events, event_probes, native_actions)

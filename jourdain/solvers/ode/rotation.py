@@ -25,6 +25,19 @@ def turn(q: Any, iq: int, x: float, y: float, z: float, out: Any) -> None:
 
 
 @jit
+def displaced(q: Any, nq: int, turns: Any, d: Any, scale: float, out: Any) -> None:
+    """out = q ∘ exp(scale·d) of nq positions, ``turns`` the first position and first velocity of each quaternion among them, in order."""
+    iq, iv, k, n = 0, 0, 0, turns.size // 2
+    while iq < nq:
+        if k < n and turns[2 * k] == iq:
+            turn(q, iq, scale * d[iv], scale * d[iv + 1], scale * d[iv + 2], out)
+            iq, iv, k = iq + 4, iv + 3, k + 1
+        else:
+            out[iq] = q[iq] + scale * d[iv]
+            iq, iv = iq + 1, iv + 1
+
+
+@jit
 def nearest_rotation(R: Any) -> None:
     """Turns nine numbers near a rotation matrix into the nearest one: R ← ½ R (3 − RᵀR), which squares what is missing."""
     for _ in range(7):

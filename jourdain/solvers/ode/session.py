@@ -225,7 +225,7 @@ class Session:
                 action = self.bind(acts)
             elif acts is not None:
                 mode = pr.ASKS_PYTHON
-            guards.append((places[e], offset, mode, *action, int(event.patient), int(event.rests)))
+            guards.append((places[e], offset, mode, *action, int(event.patient), int(event.rests), int(event.passes)))
             watch += [(direction, e, event.clear if c == 0 else np.inf) for c, direction in enumerate(event.directions)]
             offset += event.size
         room = EVENT_ROOM + offset * (probes + 2 + pr.MOST_DIPS)

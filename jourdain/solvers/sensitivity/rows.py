@@ -18,7 +18,7 @@ TOGETHER, MISSED, BEYOND, NEVER = 101, 102, 103, 104
 
 
 class Rows(Record):
-    """Runs ``first`` to ``last`` of a table, one after the other in the memory of one integration and one walk.
+    """Runs ``first`` to ``last`` of a table, one after the other in the memory of one integration and one walk (0: last states alone are wanted).
 
     ``changing`` is what a run changes in the memory of the integration, ``prepared`` what is there before it; functions of parameters take theirs from ``p``.
     """
@@ -52,6 +52,8 @@ class Rows(Record):
     #: FINISHED, or why a run must be looked at alone; when it ended.
     status: Integers
     ends: Floats
+    #: Last states.
+    finals: Matrix
     totals: Matrix
     values: Matrix
     extrema: Matrix
@@ -158,15 +160,18 @@ def _time(r: Rows, frame: Frame, i: int) -> int:
 @jit
 def _measure(r: Rows, frame: Frame, i: int, terminal: bool) -> int:
     """What is asked for of a run that has come to its end."""
-    path = r.path
-    leg = path.leg
-    last = frame.progress.rows - 1
-    if terminal and r.whole == 1:
-        return BEYOND
     if r.look.looks > 0 and not terminal:
         r.look.steps = frame.progress.segments
         if passes_over(r.look, frame):
             return MISSED
+    for j in range(r.x.size):
+        r.finals[i][j] = r.x[j]
+    if r.walk == 0:
+        return 0 if not terminal else BEYOND
+    if terminal and r.whole == 1:
+        return BEYOND
+    path, last = r.path, frame.progress.rows - 1
+    leg = path.leg
     r.ends[i] = r.row_t[last]
     status = _divide(r, frame, terminal)
     if status == 0:

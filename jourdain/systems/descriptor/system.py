@@ -20,6 +20,7 @@ from ..compiled import Wrenches
 from ..outputs.reactions import reactions_of_accelerations, share_reactions
 from ..pushed import pushed_inputs, pushed_system, touches_rigidly
 from ..run import make_run
+from ..start import check_belongs
 from ..state import State, split_state
 from ..system import System
 from .dynamics import DescriptorDynamics
@@ -202,6 +203,8 @@ class DescriptorSystem(System):
         names = [f"x.{n}" for n in (*self.own.coordinate_names, *self.own.velocity_names)]
         if any(n not in solution for n in names):
             raise InputError("this solution was not simulated in these coordinates; its constraint errors are not known")
+        if solution.system is not None:
+            check_belongs(self.reference, solution.system, "solution")
         if not self.constraints:
             return 0.0, 0.0
         rows = np.column_stack([solution[n] for n in names])

@@ -89,6 +89,8 @@ class NativeSystem:
     switch: Switch | None = None
     #: How many entries of x are positions; None where x is (q, q̇), so that methods of second order need no evaluation for q̇.
     positions: int | None
+    #: First position and first velocity of each quaternion, where q̇ differs from v by these alone.
+    quaternions: np.ndarray | None = None
     #: The guards of the model's events as they are looked at when a run has ended, made with the first of them.
     _guards: Guards | None = None
 
@@ -106,6 +108,8 @@ class NativeSystem:
         self.n = system.nq + system.nv + system.nz
         constrained = bool(system.equations_of_motion.rows)
         self.positions = None if not constrained and system.nz == 0 and system.configuration.rates_are_velocities else system.nq
+        if not constrained:
+            self.quaternions = np.array([i for pair in system.configuration.quaternions for i in pair], np.int64)
         self._redundant = redundant or (redundant_rows(system, start) if constrained and start is not None else [])
         amplitudes = _amplitudes(system.model)
         self._by_directions = amplitudes >= DIRECTIONS
@@ -391,7 +395,10 @@ class NativeSystem:
             if not isinstance(e, Expr) and self.touching is not None:
                 found.append(Event(self.touching.gap(e), direction, name=f"watch {i}"))
                 continue
-            found.append(Event(self.finding(self.of_state(self._watch(e))), direction, name=f"watch {i}", rests=direction != 0))
+            timed = not e.deps & ~(KINDS["time"] | KINDS["parameter"])  # met to the last digit
+            found.append(
+                Event(self.finding(self.of_state(self._watch(e))), direction, name=f"watch {i}", rests=direction != 0, passes=timed)
+            )
         return found
 
     def _watch(self, e: Expr) -> Function:

@@ -2,8 +2,8 @@
 
 const COLOURS = ["#3f7fb0", "#d0853c", "#4f9a78", "#b85a63", "#7d6db3", "#4a9aa8"];
 
-// Rounding errors of a run, relative to the largest value of a unit.
-const NOISE = 1e-11;
+// Errors of a run, relative to the largest value of a unit, and changes of what is constant but for them, relative to itself.
+const NOISE = 1e-9, CONSTANT = 1e-7;
 
 function nice(range, count) {
   const raw = range / Math.max(count, 1), decade = 10 ** Math.floor(Math.log10(raw));
@@ -99,7 +99,7 @@ class Plot {
     if (x1 === x0) x1 = x0 + 1;
     // what does not differ beyond the rounding of its unit is drawn as the line that it is
     const scale = this.panel.scale(this.curves.map((c) => c.unit));
-    if (y1 - y0 <= NOISE * Math.max(scale, Math.abs(y0), Math.abs(y1))) {
+    if (y1 - y0 <= Math.max(NOISE * scale, CONSTANT * Math.max(Math.abs(y0), Math.abs(y1)))) {
       const middle = Math.max(Math.abs(y0), Math.abs(y1)) <= NOISE * scale ? 0 : 0.5 * (y0 + y1), reach = Math.abs(middle) * 0.1 || scale || 1;
       [y0, y1] = [middle - reach, middle + reach];
     }

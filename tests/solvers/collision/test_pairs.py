@@ -157,6 +157,26 @@ def test_motion_of_the_whole_scene_changes_nothing(first: str, second: str) -> N
             assert Q @ a["normal"][k] == pytest.approx(b["normal"][j], abs=1e-10 if exact else 1e-4)
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_an_ellipsoid_touches_a_face_at_its_farthest_point(swapped: bool) -> None:
+    """To rounding: where a distance is least says a place to half of its digits alone."""
+    rng, axes = np.random.default_rng(4), np.array(SIZES["ellipsoid"])
+    floor = pose(rotation(rng), rng.normal(size=3))
+    up, R0, p0 = floor[:9].reshape(3, 3)[:, 2], floor[:9].reshape(3, 3), floor[9:]
+    kinds = [("box", (3.0, 3.0, 1.0)), ("ellipsoid", SIZES["ellipsoid"])]
+    scene = Scene([Placed(k, kind) for k, kind in enumerate(kinds[::-1] if swapped else kinds)])
+    for gap in (0.0, 1e-9, -1e-9, 1e-4, -1e-3):
+        R = rotation(rng)
+        u = axes * (R.T @ up)
+        reach, place = float(np.linalg.norm(u)), p0 + R0 @ [*rng.uniform(-1.0, 1.0, 2), 0.5]
+        poses = [floor, pose(R, place + (reach + gap) * up)]
+        (found,) = scene.contacts(np.array(poses[::-1] if swapped else poses), 0.01)
+        lowest = poses[1][9:] - R @ (axes * u) / reach
+        own, other = (found[f"point_{side}"] for side in ("ab" if found["body_a"] == (0 if swapped else 1) else "ba"))
+        np.testing.assert_allclose(own, lowest, atol=1e-14)
+        np.testing.assert_allclose(other, lowest - gap * up, atol=1e-14)
+
+
 def test_same_poses_give_the_same_bits_whatever_was_asked_before() -> None:
     rng = np.random.default_rng(7)
     scene = Scene([Placed(i, (kind, SIZES[kind])) for i, kind in enumerate((*CONVEX, *CONVEX))])

@@ -120,6 +120,21 @@ def box_on_plane(v: Any, mu: float = 0.5, mass: float = 1.0, turn: float = 0.0) 
     return scene
 
 
+def row_of_boxes(n: int, seed: int, mu: float) -> Scene:
+    """Boxes side by side on the ground, pressed down and pushed at random: four corners of each on the ground and four in touch with the next, 24 n − 12 rows over 6 n velocities."""
+    rng, (a, b, c) = np.random.default_rng(seed), (0.1, 0.2, 0.3)
+    v = rng.normal(size=(n, 6)) * [0.3, 0.3, 0.3, 1.0, 1.0, 1.0] - [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+    scene = Scene([np.diag([1.0] * 3 + [b * b + c * c, a * a + c * c, a * a + b * b]) for _ in range(n)], v)
+    for i in range(n):
+        for x, y in ((a, b), (-a, b), (-a, -b), (a, -b)):
+            scene.add("contact", (-1, i), contact_rows(frame(np.array([0.0, 0.0, 1.0])), None, np.array([x, y, -c])), mu)
+    for i in range(n - 1):
+        for y, z in ((b, c), (-b, c), (-b, -c), (b, -c)):
+            J = contact_rows(frame(np.array([1.0, 0.0, 0.0])), np.array([a, y, z]), np.array([-a, y, z]))
+            scene.add("contact", (i, i + 1), J, mu)
+    return scene
+
+
 def column_of_spheres(masses: list[float], speed: float = -0.1, mu: float = 0.5, spin: Any = (0.0, 0.0, 0.0)) -> Scene:
     """Spheres upon each other on the ground, all with the same speed, the last one turning."""
     up, R = np.array([0.0, 0.0, 1.0]), 0.1

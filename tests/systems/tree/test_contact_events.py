@@ -332,3 +332,64 @@ def test_a_spiky_mesh_tumbles_and_keeps_its_books(seed: int) -> None:
     assert sol.t[-1] == 1.5 and len(sol.contacts.impacts) > 50
     assert energy[0] - energy[-1] == pytest.approx(sol["contacts.dissipated"][-1], abs=1e-7)
     assert len(sol.contacts.at(1.5)) == 3 and np.abs(sol["f.x_rate"][-1]) < 1e-9  # it lies on three corners
+
+
+@pytest.mark.parametrize("carrier", ["box", "stack", "lever"])
+def test_what_bounces_on_a_body_that_is_carried_comes_to_rest(carrier: str) -> None:
+    """As on the floor, at √(2h/g)(1 + e)/(1 − e): without what carries the body both would fall alike, and the impacts never end."""
+    m = jd.Model(carrier)
+    m.ground.shapes.append(jd.plane())
+    ball, start, top = m.body("ball", shape=jd.sphere(0.05, density=1000.0)), {}, 0.0
+    m.free("fall", m.ground, ball)
+    law, grip = rigid(friction=0.3, restitution=0.5), rigid(friction=0.5)
+    for k in range({"box": 1, "stack": 2}.get(carrier, 0)):
+        m.free(f"f{k}", m.ground, m.body(f"box{k}", shape=jd.box(0.4, 0.4, 0.1, density=500.0)))
+        start[f"f{k}.z"], top = top + 0.05, top + 0.1
+    if carrier == "lever":
+        box, top = m.body("box0", shape=jd.box(0.4, 0.4, 0.1, density=500.0)), 0.55
+        m.revolute("hinge", m.ground.at(-0.2, 0, 0.5), box.at(-0.2, 0, 0), axis="y")
+        m.ground.shapes.append(jd.sphere(0.05).at(0.15, 0, 0.4))
+        m.contact("post", box, m.ground, law=grip)
+    m.contact("touch", [ball, *(m.bodies[f"box{k}"] for k in range(3) if f"box{k}" in m.bodies)], law=law)
+    if carrier in ("box", "stack"):
+        m.contact("floor", m.bodies["box0"], m.ground, law=grip)
+    h = 0.1
+    sol = m.compile().simulate({**start, "fall.z": top + 0.05 + h}, 0.6, rtol=1e-9, atol=1e-11)
+    assert sol.metadata["status"] == "finished"
+    struck = [i for i in sol.contacts.impacts if "ball" in (i.body_a, i.body_b) and i.before < -1e-4]
+    first = math.sqrt(2.0 * h / G)
+    np.testing.assert_allclose(
+        [i.t for i in struck[:6]], [first * (1.0 + sum(2.0 * 0.5**k for k in range(1, n + 1))) for n in range(6)], atol=1e-7
+    )
+    ends = [t for t, who in sol.contacts.rests if "ball" in who]
+    np.testing.assert_allclose(ends[0], first * 3.0, atol=1e-6)
+    np.testing.assert_allclose(sol["fall.z"][-1], top + 0.05, atol=1e-8)
+
+
+def test_a_corner_that_slides_off_an_edge_turns_no_body() -> None:
+    """Where it leaves, two points a hair apart touch for an instant; whose gaps differ by rounding, so that closing both turned the boxes by 0.2°."""
+    m = jd.Model("thrown")
+    for k, size in enumerate(((0.3, 0.2, 0.1), (0.2, 0.2, 0.15))):
+        m.free(f"f{k}", m.ground, m.body(f"b{k}", shape=jd.box(*size, density=1000.0)))
+    m.contact("touch", law=rigid(friction=0.4))
+    places = [
+        (-0.02018508468, 0.00196298935, -0.1198852885, 0.436414278, -0.1418844848, 0.8609306341, 0.219567334),
+        (0.2051850847, -0.07088073399, -0.1204941665, 0.3439252367, 0.3671892289, 0.8321242406, 0.233359701),
+    ]
+    speeds = [
+        (-0.2930534684, 0.04912562594, -1.426807913, 3.733705219, -2.814310396, -0.3752481372),
+        (-0.7069465316, -0.0171910911, -1.624778036, 0.4644977566, -1.236010377, 5.8097736),
+    ]
+    start = {}
+    for k in (0, 1):
+        words = [*(f"f{k}.{c}" for c in "xyz"), *(f"f{k}.orientation.e{i}" for i in range(4))]
+        rates = [*(f"f{k}.{c}_rate" for c in "xyz"), *(f"f{k}.orientation.omega_{c}" for c in "xyz")]
+        start |= dict(zip([*words, *rates], [*places[k], *speeds[k]], strict=True))
+    s = m.compile()
+    sol = s.simulate(start, 0.02, rtol=1e-9, atol=1e-11)
+    assert sol["contacts.acting"][0] == 1.0 and sol["contacts.acting"][-1] == 0.0
+    moved = np.abs([np.diff(sol[n]) for n in s.coordinate_names]).max(axis=0)
+    assert (moved - 4.0 * np.diff(sol.t)).max() < 1e-7  # no coordinate moves faster than 4 per second
+    steps = s.simulate(start, 0.02, method="moreau", step=1e-5)
+    for name in (*s.coordinate_names, *s.velocity_names):
+        np.testing.assert_allclose(sol[name][-1], steps[name][-1], atol=2e-3 if "rate" in name or "omega" in name else 2e-5)

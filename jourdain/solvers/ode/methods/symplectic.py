@@ -1,6 +1,7 @@
 """Fixed-step methods for second-order systems x = [q, v] (Hairer, Lubich & Wanner, Geometric Integration, I.3).
 
-With `positions` given, dq/dt is taken from the right-hand side (q and v may differ in size); otherwise dq/dt = v.
+With `positions` given, dq/dt is taken from the right-hand side (q and v may differ in size); otherwise dq/dt = v.  Where it differs from v by quaternions alone, these
+are turned by q ∘ exp(h ω), which asks the right-hand side for nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from jourdain.errors import InputError
 from jourdain.native.kernel import hot, kernel
 from jourdain.solvers.ode.frame import Clock, Count, Frame, accept, evaluate_here, fixed_step, hermite, rhs, spoiled, view
 from jourdain.solvers.ode.method import Method
+from jourdain.solvers.ode.rotation import displaced, position_rates
 
 
 @hot
@@ -34,7 +36,7 @@ def euler_step(address: int) -> int:
     if status != 0:
         return status
     h, hit = fixed_step(clock, count)
-    x, rate = frame.x, frame.work[n:]
+    x, x_old, rate = frame.x, frame.x_old, frame.work[n:]
     slope = frame.work
     half = n // 2 if nq == 0 else nq
     for i in range(half, n):
@@ -42,6 +44,8 @@ def euler_step(address: int) -> int:
     if nq == 0:
         for i in range(half):
             x[i] += h * x[half + i]
+    elif frame.turning.size > 0:
+        displaced(x_old, nq, frame.turning[1:], x[nq:], h, x)
     else:
         status = rhs(frame, clock, count, clock.t, x, rate)
         for i in range(half):
@@ -86,6 +90,8 @@ def verlet_step(address: int) -> int:
     if nq == 0:
         for i in range(half):
             x[i] += h * x[half + i]
+    elif frame.turning.size > 0:
+        displaced(x_old, nq, frame.turning[1:], x[nq:], h, x)
     else:
         for step in (0.5 * h, h):
             if status == 0:
@@ -101,6 +107,8 @@ def verlet_step(address: int) -> int:
     if nq == 0:
         for i in range(half):
             f[i] = x[half + i]
+    elif frame.turning.size > 0:
+        position_rates(nq, frame.turning.size // 2, frame.turning[1:], x, x[nq:], f)
     if status == 0:
         status = spoiled(frame, clock, count, clock.t + h)
     if status != 0:

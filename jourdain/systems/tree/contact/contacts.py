@@ -22,7 +22,8 @@ from ....solvers.collision.records import Contact as Found
 from ....solvers.native_function import NativeFunction
 from ....solvers.nonsmooth import moreau
 from ....solvers.nonsmooth.contact_set import Closures, Parts, make_closures, make_contact_set
-from ....solvers.nonsmooth.records import BOOKS, Asked, Last, Moreau, Worst
+from ....solvers.nonsmooth.notes import NOTED
+from ....solvers.nonsmooth.records import BOOKS, Asked, Last, Moreau, Noted, Worst
 from ....solvers.nonsmooth.tasks import BODY, make_tasks
 from ....solvers.ode.events import Switch
 from ....solvers.penalty.before import copied
@@ -108,7 +109,7 @@ class TreeContacts:
         """Forgets what was before, for a run of its own."""
         self.record.tolerance, self.record.limit = tolerance, limit
         self.record.worst = Worst()
-        self.rows.contacts.old_count, self.record.last = 0, Last()
+        self.rows.contacts.old_count, self.record.last, self.record.noted = 0, Last(), Noted(rows=np.zeros((0, NOTED)))
 
     def raise_room(self, room: int) -> None:
         """Makes room for so many contacts."""
@@ -299,7 +300,7 @@ class TreeContacts:
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
             impacts=impacts_of(self), **tasks, slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
             worst=Worst(), last=Last(), couples=int(any(isinstance(c.law, Rigid) and c.law.resists for c in self.contacts)), stiffness=self.stiffness,
-            damping=self.damping,
+            damping=self.damping, noted=Noted(rows=np.zeros((0, NOTED))),
         )  # fmt: skip
 
     @property

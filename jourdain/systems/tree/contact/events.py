@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,8 @@ POINTS, MOST_ROOM = 8, 20_000
 TOUCHING, SLOW = 1e-9, 1e-11
 #: Rebounds up to this part of the smallest size end in rest at once: the time in which they would have is told.
 LOW = 1e-12
+#: To what part of accelerations forces are found that carry what others bounce on: their size alone matters.
+CARRIED = 1e-4
 #: Most times that gaps are taken away where others come to overlap by that.
 CLOSINGS = 5
 #: Speeds in parts of the scale and of the tolerance below which contacts begin or end to slide.
@@ -231,7 +234,7 @@ class ContactEventRun(ProjectedRun):
         for k in np.flatnonzero(before < 0.0):
             if int(law[k]) in self.contacts.by_speed:
                 e[k] = self._restitution(t, int(law[k]), -float(before[k]), which[k : k + 1])
-        back = -np.minimum(self._pull(t, x, which), 0.0)
+        back = -np.minimum(self._pull(t, x, which, np.abs(normal) <= slow, np.where(e < 1.0, -e * before, 0.0)), 0.0)
         ends = (e < 1.0) & (e > 0.0) & (before < 0.0) & ((e * before) ** 2 < 2.0 * LOW * self._size * back)
         for k in np.flatnonzero(ends):
             self.rests.append((t - 2.0 * e[k] * before[k] / (back[k] * (1.0 - e[k])), self._pairs(which[k : k + 1])))
@@ -284,13 +287,24 @@ class ContactEventRun(ProjectedRun):
         p[[3 * i for i in kept if sort[i] == ROLL]] = 0.0
         return p
 
-    def _pull(self, t: float, x: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Normal accelerations that contacts, which :meth:`_close` has taken for closed, would have without forces."""
-        rates, J = np.zeros(len(x)), self._rows(which)[0]
+    def _pull(self, t: float, x: np.ndarray, which: np.ndarray, rests: np.ndarray, leave: np.ndarray) -> np.ndarray:
+        """Normal accelerations that contacts, which :meth:`_close` has taken for closed, would have under the forces of those that ``rests`` marks alone:
+        what bounces on a body falls back onto it where that body is carried.  Forces are found where something may ``leave`` so slowly that it matters."""
+        rates, (J, Y) = np.zeros(len(x)), self._rows(which)
         self._base(t, x, rates)
         self._native(closed.changes)(t, x, x)
-        change = self.record.change[: 4 * len(which) : 4]
-        return np.asarray(change + J[::3] @ rates[self.record.nq : self.record.nq + self.record.nv])
+        change, free = self.record.change[: 4 * len(which)].reshape(-1, 4)[:, :3].ravel(), rates[self.record.nq :][: self.record.nv]
+        a, carry = change + J @ free, np.flatnonzero(rests & (self.record.contacts.sort[which] < DRY))
+        most = 2.0 * LOW * self._size * (np.abs(change) + np.abs(J) @ np.abs(free))[::3]
+        if len(carry) and np.any((leave > 0.0) & (leave**2 < most)):
+            laws, law = self.contacts.record.impacts, self.record.contacts.law[which[carry]]
+            rows = (3 * carry[:, None] + np.arange(3)).ravel()
+            W, mu = J[rows] @ Y[rows].T, np.c_[laws.static[law], laws.static_across[law]]
+            soft = np.full(len(rows), CARRIED * float(np.trace(W)) / len(rows))
+            with suppress(SolverError):
+                p = solved(dense_problem(W, a[rows], ["contact"] * len(carry), mu, soft, True), tolerance=CARRIED * float(np.abs(a).max()))
+                a += J @ (Y[rows].T @ p)
+        return np.asarray(a[::3])
 
     def _push(
         self, t: float, x: np.ndarray, which: np.ndarray, u: np.ndarray, J: np.ndarray, Y: np.ndarray, p: np.ndarray
@@ -322,9 +336,10 @@ class ContactEventRun(ProjectedRun):
         """Speeds of contacts up to which what leaves does not come far enough to count: it would be back at once, as one of two feet that strike in turns."""
         if not len(which):
             return np.zeros(0)
-        law, sort = self.record.contacts.law[which].copy(), self.record.contacts.sort[which].copy()
+        law, sort, u = self.record.contacts.law[which].copy(), self.record.contacts.sort[which].copy(), self._speeds(x, which)[0]
         ends = (self.contacts.record.impacts.restitution[law] < 1.0) & (sort < DRY)
-        return np.where(ends, np.sqrt(2.0 * LOW * self._size * np.maximum(-self._pull(t, x, which), 0.0)), 0.0)
+        back = np.maximum(-self._pull(t, x, which, np.abs(u[::3]) <= self._slow(u), u[::3]), 0.0)
+        return np.where(ends, np.sqrt(2.0 * LOW * self._size * back), 0.0)
 
     def _settle(self, t: float, x: np.ndarray, touching: np.ndarray, low: np.ndarray) -> bool:
         """Finds which contacts stay closed, and which of them slide; False where no forces fit the laws."""

@@ -11,7 +11,8 @@ import numpy as np
 from ....errors import InputError
 from ....results.channel import Channel
 from ....solvers.nonsmooth import moreau
-from ....solvers.nonsmooth.records import ACTING, DEPTH, DISSIPATED, ITERATIONS, NO_ROOM, OPENING, RESIDUAL
+from ....solvers.nonsmooth.notes import NOTED
+from ....solvers.nonsmooth.records import ACTING, DEPTH, DISSIPATED, ITERATIONS, NO_ROOM, OPENING, RESIDUAL, Noted
 from ....solvers.ode.events import Event
 from ....solvers.ode.integrate import integrate
 from ....solvers.ode.trajectory import Trajectory
@@ -107,7 +108,9 @@ class MoreauMarch(WarmRun):
         more = found.channels or dict
         channels = lambda: {**contact_channels(self.contacts, self._kept_rows(found.t, trajectory)), **more()}
         driven = supplied_in_steps(self.settings.times is None)
-        found = replace(found, channels=channels, contacts=lambda solution: ContactTable(solution, self._again, self._apart), driven=driven)
+        found = replace(
+            found, channels=channels, contacts=lambda solution: ContactTable(solution, self._again, self._apart, self.noted), driven=driven
+        )
         found = told_of_laws(found, self.contacts, self._control[1])
         self.contacts.release()
         return found
@@ -115,6 +118,21 @@ class MoreauMarch(WarmRun):
     def _kept_rows(self, t: np.ndarray, trajectory: Trajectory) -> np.ndarray:
         """Rows at the times that are kept."""
         return trajectory.x if len(t) == len(trajectory.t) else trajectory.at(t)
+
+    def noted(self, room: int = 4096) -> tuple[TreeContacts, Outcome, np.ndarray]:
+        """Does the run once more and notes what contacts did in every step (:mod:`....solvers.nonsmooth.notes`); the contacts and the outcome with it."""
+        while True:
+            self.contacts = self.contacts_of_run()
+            self.contacts.begin(*self._control)
+            self.note_warm()
+            notes = Noted(rows=np.zeros((room, NOTED)))
+            self.contacts.record.noted = notes
+            found = self.go()
+            lost = self.contacts.record.noted is not notes  # more contacts than there was room for: this room is kept
+            if notes.count <= room and not lost:
+                self.contacts.record.noted = Noted(rows=np.zeros((0, NOTED)))
+                return self.contacts, found, notes.rows[: notes.count]
+            room = max(room, int(notes.count)) + 1
 
     def _again(self, solution: Solution, k: int) -> tuple[TreeContacts, float]:
         """Takes step k of a solution of this run once more, with what the one before it leaves; the contacts as that step leaves them."""

@@ -15,6 +15,7 @@ from ....solvers.nonsmooth.contact_set import DRY
 
 if TYPE_CHECKING:
     from ....results.solution import Solution
+    from ...run import Outcome
     from .contacts import TreeContacts
     from .events import ContactEventRun
 
@@ -70,9 +71,10 @@ class ContactTable(WhatTouched):
     """Contacts of a run in fixed steps: ``at(t)`` gives those of the step that holds t."""
 
     def __init__(
-        self, solution: Solution, again: Callable[[Solution, int], tuple[TreeContacts, float]], apart: float | None = None
-    ) -> None:
-        self._solution, self._again = solution, again
+        self, solution: Solution, again: Callable[[Solution, int], tuple[TreeContacts, float]], apart: float | None = None,
+        noted: Callable[[], tuple[TreeContacts, Outcome, np.ndarray]] | None = None,
+    ) -> None:  # fmt: skip
+        self._solution, self._again, self._noted = solution, again, noted
         #: The end of a first step that moves bodies apart which overlap at the start.
         self._apart = apart
 

@@ -1,0 +1,1 @@
+"""Gradients along Moreau's steps."""

@@ -1,0 +1,160 @@
+"""Many short runs of one system in one native loop, with the bits of single runs: what sweeps and criteria of many designs share.
+
+Rows of parameters and starts go in; Python is asked by nothing between them.  What a single run asks Python for is left to single runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import JourdainError
+from ...solvers.native_function import address
+from ...solvers.ode.frame import FINISHED
+from ...solvers.ode.inside import Guards, Look
+from ...solvers.ode.integrate import ready
+from ...solvers.ode.march import march
+from ...solvers.sensitivity.rows import Rows, run_rows
+from ...symbolic.graph import free_symbols
+from ...systems.audit import Limits
+from ...systems.inputs import Inputs
+from ...systems.tree.runs import ProjectedRun
+from ...systems.tree.system import TreeSystem
+from ..simulate import settings_of, span_of
+
+if TYPE_CHECKING:
+    from ...native.function import Function
+    from ...solvers.ode.session import Session
+    from ...systems.state import State
+    from ...systems.system import System
+
+#: Runs that one call of the loop does before Python is asked for Ctrl-C, and steps of one of them beyond which it is looked at alone.
+AT_ONCE, MOST_STEPS = 256, 20_000
+#: Options with which final states are those of a plain run.
+PLAIN = frozenset(("rtol", "atol", "max_step", "max_steps", "progress"))
+
+
+def why_not_plain(system: System) -> str:
+    """What acts in runs of a system besides its equations and events; nothing where Python need not look at them."""
+    m = system.model
+    if type(system) is not TreeSystem:
+        return f"the {system.formulation} formulation"
+    parts = {
+        "joints that let go": m.switches, "contacts": m.contacts, "Python callbacks": m.callbacks, "memories": m.memories, "algebraic unknowns": m.unknowns,
+        "rigid stops": m.rigid_stops, "dry friction": m.dry_friction, "ropes": m.ropes, "conditions of parameters": system.equations_of_motion.conditions,
+        "bodies that bend": [b for b in m.bodies.values() if b.bends], "limits of joints": Limits(system).joints,
+    }  # fmt: skip
+    return next((what for what, found in parts.items() if found), "")
+
+
+def moving_loops(system: System) -> set[str]:
+    """Names of parameters that change closed positions and velocities."""
+    eq = system.reference.equations_of_motion
+    names = [*(["constraints"] if eq.holonomic else []), *(["constraint_velocities"] if eq.rows else [])]
+    return {e.name for n in names for e in free_symbols(list(system.reference.symbolic(n).expressions))}
+
+
+def new_rows(session: Session, functions: Iterable[tuple[Function, np.ndarray]], parameters: int, keep: list[Any]) -> Rows:
+    """The record of runs by a session, which compiled functions with their constants belong to; ``keep`` owns what it refers to."""
+    p = np.zeros(max(1, parameters))
+    addresses, args = [], []
+    for f, constants in functions:
+        if f.signature.parameters:
+            work = np.zeros(max(1, f.signature.workspace))
+            addresses.append(f.prepare_address)
+            args.append(np.array([address(p), address(constants), address(work)], np.int64))
+            keep += [constants, work, f]
+    looks = Look(looks=0)
+    if session.events:
+        guards = Guards(session.events, session.n)
+        looks = guards.record
+        looks.spans, looks.coefficients = session.spans_room, session.coef_room
+        keep.append(guards)
+    keep += [p, *args, session]
+    none = np.zeros((1, 1))
+    return Rows(
+        march=march.address, walk=0, frame=session.address, changing=session._changing, prepared=session._changing.copy(), x=session.x, p=p, row_t=session.row_t,
+        prepare=np.array(addresses, np.int64), prepare_args=np.array([address(a) for a in args], np.int64), look=looks, parameters=none, starts=none,
+        wanted=np.zeros(0), status=np.zeros(1, np.int64), ends=np.zeros(1), finals=none, totals=none, values=none, extrema=none, times=none,
+    )  # fmt: skip
+
+
+def run_all(r: Rows, parameters: np.ndarray, starts: np.ndarray) -> None:
+    """Does all rows."""
+    n = len(parameters)
+    r.parameters, r.starts, r.status, r.finals = parameters, starts, np.zeros(n, np.int64), np.zeros((n, starts.shape[1]))
+    for first in range(0, n, AT_ONCE):
+        r.first, r.last = first, min(n, first + AT_ONCE)
+        run_rows.call(r.address)
+
+
+class Finals:
+    """Final states of runs of one system over one span."""
+
+    def __init__(self, system: TreeSystem, start: State, span: tuple[float, float], method: str | None, options: Mapping[str, Any]) -> None:
+        self.system, self.span = system, span
+        self._moving: set[str] | None = None
+        settings, rest = settings_of(system, span, method, options)
+        run: Any = system.run(
+            start, span, Inputs(system, None), replace(settings, times=np.array([span[1]]), dense=bool(system.model.events)), rest
+        )
+        self.carried = type(run) is ProjectedRun
+        if not self.carried:
+            return
+        run.native = native = run.native_side()
+        drive = run.march(start.x, span, ready, native_actions=True)
+        self.carried = native.by_constants and hasattr(drive, "session")
+        if not self.carried:
+            return
+        session, self._keep = drive.session, list[Any]([native, drive])
+        if session.dense:
+            session._allocate_rows(MOST_STEPS)
+        session.progress.steps_left = min(
+            session.step_room, drive.to_tell or MOST_STEPS, MOST_STEPS
+        )  # of more a single run has something to say
+        self.record = new_rows(session, native._copies, len(system.parameter_vector), self._keep)
+        self.places = {p.name: i for i, p in enumerate(system.model.parameter_set)}
+        self.base = system.parameter_vector.copy()
+        self.within = [p.bounds for p in system.model.parameter_set]
+
+    @classmethod
+    def of(cls, system: System, start: State, t: Any, method: str | None, options: Mapping[str, Any]) -> Finals | None:
+        """The loop for runs like that from a start; None where they are not plain."""
+        if not isinstance(system, TreeSystem) or why_not_plain(system) or not PLAIN.issuperset(options) or start.memory:
+            return None
+        try:
+            found = cls(system, start, span_of(system.model.name, start.t, t), method, options)
+        except JourdainError:  # single runs tell what is wrong
+            return None
+        return found if found.carried else None
+
+    def carries(self, parameters: Iterable[str], starts: int) -> bool:
+        """Whether runs with other values of these parameters, from so many starts, differ in numbers only: closed loops are where they were."""
+        if not self.system.equations_of_motion.rows:
+            return True
+        if self._moving is None:
+            self._moving = moving_loops(self.system)
+        return starts == 1 and self._moving.isdisjoint(parameters)
+
+    def rows(self, sets: Sequence[Mapping[str, float]]) -> tuple[np.ndarray, np.ndarray]:
+        """Parameters in rows, and which lie within their bounds: others are told of."""
+        p, well = np.tile(self.base, (len(sets), 1)), np.ones(len(sets), bool)
+        for i, one in enumerate(sets):
+            for name, x in one.items():
+                place = self.places[name]
+                p[i, place] = x
+                low, high = self.within[place]
+                well[i] &= not ((low is not None and x < low) or (high is not None and x > high)) and np.isfinite(x)
+        return p, well
+
+    def after(self, sets: Sequence[Mapping[str, float]], starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Final states in rows, and which runs need not be looked at alone."""
+        p, well = self.rows(sets)
+        run_all(self.record, p, starts)
+        return self.record.finals, well & (self.record.status == FINISHED)
+
+
+__all__ = ["AT_ONCE", "Finals", "moving_loops", "new_rows", "run_all", "why_not_plain"]
