@@ -204,23 +204,37 @@ class Solution(Shown):
 
         Motions of frames and readings of sensors count as channels: "coupler.end.velocity", and "coupler.end.x" of a position.
         """
+        found = self._where(name)
+        if found is None:
+            raise self._none(str(name))
+        return found
+
+    def _where(self, name: str) -> tuple[str, tuple[int, ...]] | None:
+        """What :meth:`locate` gives, None where there is nothing of that name."""
         if name in self._channels:
             return name, ()
-        index: tuple[int, ...] = ()
-        head, _, axis = str(name).rpartition(".")
-        if match := _COMPONENT.fullmatch(str(name)):
-            head, index = match[1], tuple(map(int, match[2].split(",")))
-        elif axis in _AXES:
-            index = (_AXES[axis],)
+        head, index = self._split(str(name))
         if not index or head not in self._channels:
-            found = self._frame_channels.locate(str(name), head, index)
-            if found is None:
-                raise self._absent(str(name)) or unknown("channel", name, self._frame_channels.near(str(name)) or [*self._channels, "t"])
-            return found
+            return self._frame_channels.locate(str(name), head, index)
         shape = self._channels[head].samples.shape[1:]
-        if len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=True)):
-            raise UnknownChannelError(f"channel {head!r} has samples of shape {shape}, there is no component {name!r}")
-        return head, index
+        whole = len(index) == len(shape) and all(i < n for i, n in zip(index, shape, strict=True))
+        return (head, index) if whole else None
+
+    @staticmethod
+    def _split(name: str) -> tuple[str, tuple[int, ...]]:
+        """A name before its component, and the index of that: () where the name has none."""
+        head, _, axis = name.rpartition(".")
+        if match := _COMPONENT.fullmatch(name):
+            return match[1], tuple(map(int, match[2].split(",")))
+        return head, (_AXES[axis],) if axis in _AXES else ()
+
+    def _none(self, name: str) -> UnknownChannelError:
+        """The error for a name that is none."""
+        head, index = self._split(name)
+        if index and head in self._channels:
+            shape = self._channels[head].samples.shape[1:]
+            return UnknownChannelError(f"channel {head!r} has samples of shape {shape}, there is no component {name!r}")
+        return self._absent(name) or unknown("channel", name, self._frame_channels.near(name) or [*self._channels, "t"])
 
     def _absent(self, name: str) -> UnknownChannelError | None:
         """The error for a coordinate of the model that the system has not."""
@@ -239,10 +253,9 @@ class Solution(Shown):
     def knows(self, name: str) -> bool:
         """Whether there is a channel of that name, or a frame or sensor whose motion it is part of."""
         try:
-            self.locate(name)
+            return self._where(name) is not None
         except UnknownChannelError:
             return False
-        return True
 
     def rate_of(self, name: str) -> str | None:
         """The channel that is the derivative of another one, if there is one."""

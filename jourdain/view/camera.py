@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,8 +85,23 @@ def extent(scene: Scene) -> Extent:
     if not start:
         start = [np.array([[-0.5, -0.5, -0.5], [0.5, 0.5, 0.5]])]
     first, every = np.concatenate(start), np.concatenate(start + motion)
-    outline = every[np.unique(np.argmax(every @ DIRECTIONS.T, axis=0))]
-    return Extent(every.min(axis=0), every.max(axis=0), first.min(axis=0), first.max(axis=0), outline)
+    return Extent(every.min(axis=0), every.max(axis=0), first.min(axis=0), first.max(axis=0), _outline([*start, *motion]))
+
+
+def _outline(blocks: Sequence[Array]) -> Array:
+    """The points that lie farthest in some direction; of blocks whose boxes reach no farther than what is known no point is looked at."""
+    farthest, points = np.full(len(DIRECTIONS), -np.inf), np.zeros((len(DIRECTIONS), 3))
+    for block in blocks:
+        low, high = block.min(axis=0), block.max(axis=0)
+        reach = DIRECTIONS @ (0.5 * (low + high)) + np.abs(DIRECTIONS) @ (0.5 * (high - low))
+        may = np.flatnonzero(reach > farthest)
+        if may.size:
+            along = block @ DIRECTIONS[may].T
+            place = along.argmax(axis=0)
+            value = along[place, np.arange(may.size)]
+            new = value > farthest[may]
+            farthest[may[new]], points[may[new]] = value[new], block[place[new]]
+    return np.unique(points, axis=0)
 
 
 def ground_height(scene: Scene, space: Extent) -> float:
