@@ -116,10 +116,9 @@ def finish(figure: Figure, file: str | os.PathLike[str] | None, show: bool) -> F
 
 def _show_in_cell(figure: Figure) -> None:
     """Shows a figure once its cell has run, unless it is the value of the cell, which shows itself."""
-    from IPython import get_ipython
     from IPython.display import display
 
-    events = get_ipython().events  # type: ignore[no-untyped-call]
+    events = sys.modules["IPython"].get_ipython().events
 
     def after(result: Any) -> None:
         events.unregister("post_run_cell", after)
