@@ -28,5 +28,5 @@ def what_is_kept(sol: Solution, most: int = MOST_NUMBERS) -> tuple[Solution, str
     columns = 1 + sum(max(1, int(np.prod(sol.channel(n).samples.shape[1:]))) for n in names)
     every = -(-len(sol) * columns // most)
     rows = np.append(np.arange(0, len(sol) - 1, every), len(sol) - 1)
-    said = f"its states are kept, at every {every}. of {len(sol)} samples" if every > 1 else f"its states are kept ({len(sol)} samples)"
+    said = f"its states are kept, at one in {every} of {len(sol)} samples" if every > 1 else f"its states are kept ({len(sol)} samples)"
     return sol._derive(sol.t[rows], lambda name: sol.channel(name).samples[rows], sol._row_frames(rows), names, dense=None), said

@@ -115,8 +115,14 @@ def finish(figure: Figure, file: str | os.PathLike[str] | None, show: bool) -> F
 
 
 def _show_in_cell(figure: Figure) -> None:
-    """Shows a figure here; where it is also the value of its cell it is not shown again."""
+    """Shows a figure once its cell has run, unless it is the value of the cell, which shows itself."""
     from IPython.display import display
 
-    display(figure)  # type: ignore[no-untyped-call]
-    figure._repr_mimebundle_ = lambda *_, **__: {"text/plain": repr(figure)}  # type: ignore[attr-defined]
+    events = sys.modules["IPython"].get_ipython().events
+
+    def after(result: Any) -> None:
+        events.unregister("post_run_cell", after)
+        if result.result is not figure:
+            display(figure)  # type: ignore[no-untyped-call]
+
+    events.register("post_run_cell", after)

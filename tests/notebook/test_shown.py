@@ -279,7 +279,9 @@ def test_figures_show_themselves_in_a_fresh_kernel() -> None:
     """Whether or not anything has imported pyplot; without names a plot shows the coordinates."""
     pytest.importorskip("matplotlib")
     first = "from jourdain.library import double_pendulum\ns = double_pendulum().compile()\nsol = s.simulate({}, t=1.0)"
-    _, plot, again = execute(
-        first, "figure = sol.plot()\nprint(len(figure.axes), len(figure.axes[0].get_lines()))\nfigure", "s.modal().plot()"
-    )
+    _, plot, again, value, kept = execute(
+        first, "figure = sol.plot()\nprint(len(figure.axes), len(figure.axes[0].get_lines()))\nfigure", "s.modal().plot()",
+        "sol.plot(show=True)", "figure = sol.plot(show=True)",
+    )  # fmt: skip
+    assert value["times"] == kept["times"] == 1 and {"image/png"} <= set(kept)
     assert plot["stdout"] == "1 2\n" and {"image/png"} <= set(plot) and {"image/png"} <= set(again)

@@ -81,7 +81,7 @@ def scene_of(
     tracks = [_run(s, system, f"run {i + 1}" if len(runs) > 1 else "run") for i, s in enumerate(runs)]
     scene = model_bodies(system.model, number, tracks[0].bodies)
     scene.runs = tracks
-    groups = [_plotted(p) for p in plots] or _default_plots(system)
+    groups = [_plotted(p, runs[0]) for p in plots] or _default_plots(system)
     scene.plots = [Plot(g) for g in groups]
     wanted = sorted({name for g in groups for name in g})
     for s, run in zip(runs, scene.runs, strict=True):
@@ -218,12 +218,12 @@ def _parameters_of(solution: Any, system: Any) -> dict[str, float]:
     return known | {n: v for n, v in dict(solution.metadata.get("parameters", {})).items() if n in known}
 
 
-def _plotted(given: Any) -> list[str]:
-    """The channels of one plot."""
+def _plotted(given: Any, sol: Any) -> list[str]:
+    """The channels of one plot, by names or patterns."""
     names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
     if not all(isinstance(name, str) for name in names):
         raise InputError(f"scene: plots hold {short(given)}; give names of channels, or lists of names for plots of several")
-    return names
+    return [found for name in names for found in ((sol.names(name) or [name]) if "*" in name else [name])]
 
 
 def _default_plots(system: Any) -> list[list[str]]:
