@@ -5,7 +5,7 @@ r ∘ z = τ e to τ → 0 by steps of Newton's method, scaled by the point w wi
 the products that a step leaves.  De Saxcé's term μ‖u_T‖ is linearised with the rest, which is quick; from where that fails it is kept at the velocities
 of the last point (Acary, Armand, Nguyen & Shpakovych 2023), which makes every step that of a convex problem.
 
-A step's equations are those of :mod:`.over_bodies` with K = D S G D, D = diag(1, μ, μ) and G what the term adds.
+A step's equations are those of :mod:`.over_bodies` with K = D S G D, D = diag(1, μ₁, μ₂) and G what the term adds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from ...native.kernel import hot, jit
 from .laws import residual, round_impulse
-from .operator import local_of, rows_of
+from .operator import copy, local_of, rows_of
 from .over_bodies import factor_bodies, solve_bodies, velocity_change
 from .problem import Cone
 
@@ -45,7 +45,7 @@ def _determinant(a: float, b: float, c: float) -> float:
 
 @jit
 def _begin(problem: Any, p: Any) -> None:
-    """Points inside the cones near p, of which ``problem.u`` are the velocities."""
+    """Points inside the cones near p, of which ``problem.u`` are the velocities; p becomes theirs."""
     least = 0.0
     for r in range(rows_of(problem)):
         least = max(least, BEGIN * abs(problem.w[r]))
@@ -56,6 +56,7 @@ def _begin(problem: Any, p: Any) -> None:
         c.z1, c.z2 = c.d1 * u[r + 1], c.d2 * u[r + 2]
         rt, zt = math.sqrt(c.r1 * c.r1 + c.r2 * c.r2), math.sqrt(c.z1 * c.z1 + c.z2 * c.z2)
         c.r0, c.z0 = max(p[r], rt) + least / at.mean, max(u[r] + zt, zt) + least
+        p[r], p[r + 1], p[r + 2] = c.r0, c.d1 * c.r1, c.d2 * c.r2
 
 
 @jit
@@ -192,26 +193,20 @@ def _step(problem: Any, p: Any, linearised: bool) -> bool:
 def _follow(problem: Any, p: Any, tolerance: float, limit: int, linearised: bool) -> Any:
     """At most ``limit`` steps from p on; steps, residual and the block that has it.  p ends at the best point that was found."""
     m, done = rows_of(problem), 0
-    start, best = problem.work[:m], problem.work[m : 2 * m]
+    best = problem.work[:m]
     found, worst, rounding = residual(problem, p)
     least = found
-    for r in range(m):
-        start[r] = best[r] = p[r]
+    copy(p, m, best)
     _begin(problem, p)
-    for i in range(problem.blocks):
-        c, r = _cone(problem, i), problem.row[i]
-        p[r], p[r + 1], p[r + 2] = c.r0, c.d1 * c.r1, c.d2 * c.r2
     residual(problem, p)
     while found > tolerance + rounding and done < limit and math.isfinite(found) and _step(problem, p, linearised):
         done += 1
         found, worst, rounding = residual(problem, p)
         if found < least:
             least = found
-            for r in range(m):
-                best[r] = p[r]
-    for r in range(m):
-        p[r] = best[r]
-    found, worst, rounding = residual(problem, p)
+            copy(p, m, best)
+    copy(best, m, p)
+    found, worst, _ = residual(problem, p)
     return done, found, worst
 
 
@@ -219,13 +214,11 @@ def _follow(problem: Any, p: Any, tolerance: float, limit: int, linearised: bool
 def interior(problem: Any, p: Any, tolerance: float) -> Any:
     """From p on until the residual is below the tolerance; steps, residual and the block that has it.  After :func:`.over_bodies.order_bodies`."""
     m = rows_of(problem)
-    given = problem.work[8 * m : 9 * m]
-    for r in range(m):
-        given[r] = p[r]
+    given = problem.work[m : 2 * m]
+    copy(p, m, given)
     done, found, worst = _follow(problem, p, tolerance, LINEARISED, True)
     if found > tolerance + residual(problem, p)[2]:
-        for r in range(m):
-            p[r] = given[r]
+        copy(given, m, p)
         steps, found, worst = _follow(problem, p, tolerance, KEPT, False)
         done += steps
     return done, found, worst

@@ -221,8 +221,8 @@ class Frame(Record):
     work: Floats
     constants: Floats
     ints: Integers
-    #: of methods of second order: a number that is not read, then first position and first velocity of each quaternion, in order, where dq/dt
-    #: differs from v by these alone; empty: dq/dt is read from the right-hand side
+    #: of methods of second order, where dq/dt differs from v by quaternions alone: 0, and then first position and first velocity of each, in order; empty where dq/dt
+    #: is to be read from the right-hand side
     turning: Integers
     past_t: Floats
     past_x: Floats
