@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from numbers import Complex, Integral, Real
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, TypeVar
 
 from .errors import InputError, JourdainError, ModelError, nearest, short
@@ -253,6 +253,8 @@ def _held(error: Exception, function: Callable[..., Any], values: list[tuple[ins
     while trace is not None:
         frames.append(trace.tb_frame)
         trace = trace.tb_next
+    if any(map(_of_the_user, frames)):
+        return None
     told = f"does not fit ({type(error).__name__}: {error})"
     for frame in reversed(frames):
         if frame.f_globals.get("__name__", "").partition(".")[0] != __name__.partition(".")[0] or frame.f_code.co_filename == __file__:
@@ -270,6 +272,16 @@ def _held(error: Exception, function: Callable[..., Any], values: list[tuple[ins
     return None
 
 
+def _of_the_user(frame: FrameType) -> bool:
+    """Whether code is neither the package's nor a library's: what fails in or below a function of the user is told by itself."""
+    if frame.f_globals.get("__name__", "").partition(".")[0] == __name__.partition(".")[0]:
+        return False
+    file = frame.f_code.co_filename
+    return not (file.startswith(("<frozen", "<string>", *_LIBRARIES)) or "site-packages" in file or "dist-packages" in file)
+
+
+#: Where the libraries of Python are.
+_LIBRARIES = tuple({os.path.dirname(os.__file__), os.path.realpath(os.path.dirname(os.__file__))})
 #: Values so common that finding one says nothing of where it comes from.
 _COMMON = (bool, int, type(None))
 

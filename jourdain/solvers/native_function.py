@@ -47,6 +47,12 @@ class NativeFunction:
         """A kernel whose arguments are a record; the first three fields are time, state and output."""
         return cls(address, args.words.view(np.uintp), (args, *keepalive))
 
+    def own_arguments(self) -> NDArray[np.int64]:
+        """Arguments for a caller of its own, with room for t, x and the result."""
+        found = np.zeros(max(3, self.args.size), dtype=np.int64)
+        found[: self.args.size] = self.args.view(np.int64)
+        return found
+
     def __call__(self, t: float, x: NDArray[np.float64], out: NDArray[np.float64]) -> int:
         """Call once from Python on (t, x), write into `out` and return the status."""
         clock = np.array([t], dtype=np.float64)

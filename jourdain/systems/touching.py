@@ -100,7 +100,7 @@ class Touching:
         self.record = Touch(
             watch=1, t_last=np.inf, last=np.zeros((len(self.bodies), 12)), pairs=np.zeros(room, np.int64), reach=reach, size=sizes,
             between=Table(Found, np.zeros(room, Found.dtype())),
-            motion=motion.address, motion_args=by.copied(motion), moved=moved, poses=np.zeros((len(self.bodies), 12)), scene=self.scene.native,
+            motion=motion.address, motion_args=motion.own_arguments(), moved=moved, poses=np.zeros((len(self.bodies), 12)), scene=self.scene.native,
             found=Table(Found, np.zeros(room, Found.dtype())), source=self.scene.source, group=self.pairs.group,
             groups=len(self.pairs.law), law_of=self.pairs.law.ravel().copy(), laws=self._laws(read, given, constants), read=read, given=given, u=u,
             wrench=wrench.ravel(), shapes=len(self.scene.kinds), near=NEAR * float(finite.min()) if finite.size else 1e-2, axes=np.zeros(9),
@@ -208,7 +208,9 @@ class Touching:
         kernels = {"jacobian": by.state_jacobian.address, "time_derivative": by.state_time_derivative.address}
 
         def with_forces(name: str, f: NativeFunction) -> NativeFunction:
-            args = by.Before(touch=self.record, function=f.address, args=by.copied(f), rates=rates.address, rates_args=by.copied(rates))
+            args = by.Before(
+                touch=self.record, function=f.address, args=f.own_arguments(), rates=rates.address, rates_args=rates.own_arguments()
+            )
             return NativeFunction.of(kernels[name], args, f, rates, self)
 
         return {name: with_forces(name, f) for name, f in found.items()}
@@ -227,7 +229,7 @@ class Touching:
 
     def renewal(self, f: NativeFunction, memories: int) -> NativeFunction:
         """New memories after a step, the slots of contacts among them."""
-        args = by.Before(touch=self.record, function=f.address, args=by.copied(f), memories=memories)
+        args = by.Before(touch=self.record, function=f.address, args=f.own_arguments(), memories=memories)
         return NativeFunction.of(by.renew_then.address, args, f, self)
 
 

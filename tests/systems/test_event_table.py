@@ -108,7 +108,7 @@ def test_tables_of_derived_and_continued_runs() -> None:
 
 def test_a_name_that_did_not_happen_is_no_error_but_one_that_cannot_is() -> None:
     sol = bouncing().simulate({"slide": 1.0}, 0.1)
-    assert len(sol.events) == len(sol.events["bounce"]) == 0 and str(sol.events) == "no events"
+    assert len(sol.events) == len(sol.events["bounce"]) == 0 and str(sol.events) == "no events: bounce, top did not happen"
     with pytest.raises(jd.JourdainError, match="event 'bounc' is not in the solution; did you mean 'bounce'"):
         sol.events["bounc"]
     with pytest.raises(IndexError, match="no event number 0"):

@@ -99,7 +99,7 @@ DOORS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "signal in a product": ("signal of 'motor'", lambda x: run(inputs={"motor": lambda t: t * x})),
     "table": ("table 'motor'", lambda x: run(inputs={"motor": ([0.0, 1.0], [0.0, x])})),
     "instants of a table": ("table 'motor'", lambda x: run(inputs={"motor": ([0.0, x], [0.0, 1.0])})),
-    "period": ("controller of 'motor'", lambda x: run(inputs={"motor": jd.Controller(lambda s: 0.1, x)})),
+    "period": ("controller( of 'motor')?: ", lambda x: run(inputs={"motor": jd.Controller(lambda s: 0.1, x)})),
     "inputs of a function": ("input 'motor'", lambda x: compiled(None).input_values({"motor": x})),
     "parameter of a run": ("parameter", lambda x: run(parameters=[x] * len(compiled(None).parameter_vector))),
     "parameter": ("'weight'", lambda x: compiled(None).copy().set_parameters(weight=x)),

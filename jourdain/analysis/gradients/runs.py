@@ -15,7 +15,6 @@ from ...formalisms.functions.tree import multiplier_symbols
 from ...model.contact.methods import touches
 from ...solvers.native_function import NativeFunction
 from ...solvers.ode.methods import tableaus
-from ...solvers.penalty.before import copied
 from ...solvers.sensitivity.explicit import Scheme, scheme_of
 from ...solvers.sensitivity.field import Field, map_of
 from ...solvers.sensitivity.held import Holding, with_held
@@ -153,7 +152,7 @@ class Differentiable:
             return f
         first = self.record.n - len(self.held)
         places = np.array(self.held_places, dtype=np.int64)
-        of = Holding(function=f.address, args=copied(f), u=self.native.u, places=places, first=first, rates=int(rates))
+        of = Holding(function=f.address, args=f.own_arguments(), u=self.native.u, places=places, first=first, rates=int(rates))
         return NativeFunction.of(with_held.address, of, f, self.native)
 
     @property

@@ -212,16 +212,9 @@ def renew_then(args: int) -> int:
     return status if status != 0 else renew(a.touch, a.t, a.x, doubles(a.out, a.memories))
 
 
-def copied(f: NativeFunction) -> NDArray[np.int64]:
-    """Arguments of a function for a caller of its own, with room for t, x and the result."""
-    inner = np.zeros(max(3, f.args.size), dtype=np.int64)
-    inner[: f.args.size] = f.args.view(np.int64)
-    return inner
-
-
 def before(record: Touch, f: NativeFunction, *keep: Any) -> NativeFunction:
     """A function that finds contact forces before it calls another."""
-    return NativeFunction.of(touch_then.address, Before(touch=record, function=f.address, args=copied(f)), f, *keep)
+    return NativeFunction.of(touch_then.address, Before(touch=record, function=f.address, args=f.own_arguments()), f, *keep)
 
 
 def directed(record: Touch, function: int, pointers: NDArray[np.uintp]) -> tuple[int, NDArray[np.uintp]]:
@@ -243,7 +236,6 @@ __all__ = [
     "Before",
     "along_direction",
     "before",
-    "copied",
     "directed",
     "headed",
     "renew_then",

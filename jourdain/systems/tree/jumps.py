@@ -12,7 +12,6 @@ from ...native.call import call, doubles
 from ...native.kernel import kernel
 from ...native.record import Address, Floats, Integers, Record
 from ...solvers.native_function import NativeFunction
-from ...solvers.penalty.before import copied
 
 #: What a jump returns whose numbers are not finite.
 NOT_A_STATE = 105
@@ -67,7 +66,7 @@ class Jump:
         """The same for a march."""
         f, put = self.function, self.project
         of = Jumping(
-            function=f.address, args=copied(f), project=0 if put is None else put.address, project_args=np.zeros(3, np.int64) if put is None else copied(put),
+            function=f.address, args=f.own_arguments(), project=0 if put is None else put.address, project_args=np.zeros(3, np.int64) if put is None else put.own_arguments(),
             room=np.zeros(self.n),
         )  # fmt: skip
         return NativeFunction.of(jumped.address, of, f, put)

@@ -16,7 +16,6 @@ from ....solvers.nonsmooth.records import BOOKS, NO_ROOM
 from ....solvers.ode.events import Event
 from ....solvers.ode.integrate import integrate
 from ....solvers.ode.trajectory import Checkpoint, Trajectory
-from ....solvers.penalty.before import copied
 from ...inputs import Inputs
 from ...outputs.driven_books import supplied_in_steps
 from ...pushed import touches_rigidly
@@ -86,7 +85,7 @@ class NonsmoothAlphaRun(WarmRun, AlphaRun):
         steps = int(np.ceil((self.span[1] - self.span[0]) / float(self.settings.step or 1.0))) + 8
         project = self.native.project
         self.jumps = alpha.Jumps(
-            project=0 if project is None else project.address, project_args=np.zeros(3, np.int64) if project is None else copied(project),
+            project=0 if project is None else project.address, project_args=np.zeros(3, np.int64) if project is None else project.own_arguments(),
             moreau=contacts.record, t_last=self.span[0], before=self._before.copy(), booked=np.zeros(contacts.size), free=np.zeros(n),
             rows=np.zeros(1, np.int64), log_t=np.zeros(steps), log=np.zeros((steps, contacts.size - n)),
         )  # fmt: skip

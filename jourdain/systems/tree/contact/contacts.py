@@ -26,7 +26,6 @@ from ....solvers.nonsmooth.notes import NOTED
 from ....solvers.nonsmooth.records import BOOKS, Asked, Last, Moreau, Noted, Worst
 from ....solvers.nonsmooth.tasks import BODY, make_tasks
 from ....solvers.ode.events import Switch
-from ....solvers.penalty.before import copied
 from ....solvers.penalty.touch import WRENCH
 from ....symbolic.graph import evaluate
 from ...outputs.contact_pairs import pairs_of, placed_shapes, shape_numbers
@@ -517,7 +516,7 @@ class TreeContacts:
 
     def _after_steps(self, function: NativeFunction, in_place: int = 0) -> NativeFunction:
         """What changes velocities after a step, and lets the next one know them as its own."""
-        args = moreau.Correction(function=function.address, args=copied(function), in_place=in_place, moreau=self.record)
+        args = moreau.Correction(function=function.address, args=function.own_arguments(), in_place=in_place, moreau=self.record)
         return NativeFunction.of(moreau.correct_after.address, args, function, self)
 
     def native(self) -> NativeFunction:
