@@ -64,7 +64,7 @@ def simulate(
         start = start_apart(system, start, options.pop("overlap", None))
     settings, rest = settings_of(system, span, method, options)
     if settings.step is not None and settings.method not in ADAPTIVE:
-        _check_arrives(system.model.name, settings.step, span)
+        check_arrives(system.model.name, settings.step, span)
     acting = Inputs(system, inputs, start.memory)
     with Prepared(system, start, acting, settings, restart):
         run = system.run(start, span, acting, settings, rest)
@@ -75,7 +75,7 @@ def simulate(
     return solution
 
 
-def _check_arrives(name: str, step: float, span: tuple[float, float]) -> None:
+def check_arrives(name: str, step: float, span: tuple[float, float]) -> None:
     """Refuses a fixed step so short that the time does not change by it before the end."""
     least = math.ulp(max(abs(span[0]), abs(span[1])))
     if 0.0 < step < least:
@@ -275,4 +275,4 @@ def _checked_times(name: str, span: tuple[float, float], times: Any) -> np.ndarr
     return np.clip(found, *span)
 
 
-__all__ = ["Controller", "SimulationError", "SimulationInterrupted", "simulate"]
+__all__ = ["Controller", "SimulationError", "SimulationInterrupted", "check_arrives", "simulate"]

@@ -139,7 +139,7 @@ def sweep(
     method = system.method if method is None else method
     if isinstance(watch, (list, tuple)):  # surfaces that simulations look for
         watch, options = False, {**options, "watch": watch}
-    task = _Simulations(system, t, method, options, readers)
+    task = _Simulations(system, t, method, options, readers, names)
     kept = _Kept(
         store if store is None or isinstance(store, Store) else Store(store),
         system,
@@ -282,8 +282,10 @@ def _last(name: str, solution: Solution) -> Any:
 class _Simulations:
     """One simulation for a job; each thread has its own copy of the system (constants, workspaces) on shared machine code."""
 
-    def __init__(self, system: System, t: Any, method: str | None, options: dict[str, Any], readers: dict[str, Reader]) -> None:
-        self.system, self.t, self.method, self.options, self.readers = system, t, method, options, readers
+    def __init__(
+        self, system: System, t: Any, method: str | None, options: dict[str, Any], readers: dict[str, Reader], varied: Sequence[str]
+    ) -> None:
+        self.system, self.t, self.method, self.options, self.readers, self.varied = system, t, method, options, readers, varied
         self._own = threading.local()
 
     def __call__(self, job: _Job) -> dict[str, Any]:
@@ -298,15 +300,17 @@ class _Simulations:
     @cached_property
     def alone(self) -> str:
         """Why runs are not done in native loops, many at a time; nothing where they are."""
-        from .runs.rows import PLAIN, why_not_plain
+        from .runs.rows import plain_options, why_not_plain
 
         s = self.system
         states = {*s.coordinate_names, *s.velocity_names, *s.model.states}
         for name, read in self.readers.items():
             if not isinstance(read, partial) or read.args[0] not in states:
                 return f"output '{name}' is no final value of a state"
-        options = [n for n in self.options if n not in PLAIN]
-        return f"option '{options[0]}'" if options else why_not_plain(s)
+        options = [n for n in self.options if n not in plain_options(self.method)]
+        if options:
+            return f"option '{options[0]}'"
+        return why_not_plain(s, self.method) or ("parameters that change contacts" if self.method == "moreau" and self.varied else "")
 
     def many(self, jobs: Sequence[_Job]) -> list[Any] | None:
         """The same of many jobs in one native loop; None where these are not for one."""

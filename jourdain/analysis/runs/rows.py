@@ -19,11 +19,13 @@ from ...solvers.ode.integrate import ready
 from ...solvers.ode.march import march
 from ...solvers.sensitivity.rows import Rows, run_rows
 from ...symbolic.graph import free_symbols
-from ...systems.audit import Limits
+from ...systems.audit import KNOWN, Limits
 from ...systems.inputs import Inputs
+from ...systems.tree.contact.afresh import afresh, begin_afresh, laws_missed
+from ...systems.tree.contact.moreau import MoreauRun
 from ...systems.tree.runs import ProjectedRun
 from ...systems.tree.system import TreeSystem
-from ..simulate import settings_of, span_of
+from ..simulate import check_arrives, settings_of, span_of
 
 if TYPE_CHECKING:
     from ...native.function import Function
@@ -33,19 +35,33 @@ if TYPE_CHECKING:
 
 #: Runs that one call of the loop does before Python is asked for Ctrl-C, and steps of one of them beyond which it is looked at alone.
 AT_ONCE, MOST_STEPS = 256, 20_000
-#: Options with which final states are those of a plain run.
+#: Options with which final states are those of a plain run, by method.
 PLAIN = frozenset(("rtol", "atol", "max_step", "max_steps", "progress"))
+MOREAU = frozenset(("step", "tolerance", "max_iterations", "max_steps", "progress"))
+#: Fixed steps after which Python is asked for Ctrl-C.
+STEPS = 256
 
 
-def why_not_plain(system: System) -> str:
-    """What acts in runs of a system besides its equations and events; nothing where Python need not look at them."""
+def plain_options(method: Any) -> frozenset[str]:
+    """Options with which final states by a method are those of a plain run."""
+    return MOREAU if method == "moreau" else PLAIN
+
+
+def why_not_plain(system: System, method: Any = None) -> str:
+    """What acts in runs of a system besides its equations, events and the rigid contacts that a method steps with; nothing where Python need not look at them."""
     m = system.model
     if type(system) is not TreeSystem:
         return f"the {system.formulation} formulation"
+    rigid = {"contacts": m.contacts, "rigid stops": m.rigid_stops, "dry friction": m.dry_friction, "ropes": m.ropes}
+    if method == "moreau":
+        rigid = {
+            "contacts that give way": [c for c in m.contacts.values() if c.gives_way],
+            "closed loops with contacts": system.equations_of_motion.rows,
+        }
     parts = {
-        "joints that let go": m.switches, "contacts": m.contacts, "Python callbacks": m.callbacks, "memories": m.memories, "algebraic unknowns": m.unknowns,
-        "rigid stops": m.rigid_stops, "dry friction": m.dry_friction, "ropes": m.ropes, "conditions of parameters": system.equations_of_motion.conditions,
-        "bodies that bend": [b for b in m.bodies.values() if b.bends], "limits of joints": Limits(system).joints,
+        **rigid, "joints that let go": m.switches, "Python callbacks": m.callbacks, "memories": m.memories, "algebraic unknowns": m.unknowns,
+        "conditions of parameters": system.equations_of_motion.conditions, "bodies that bend": [b for b in m.bodies.values() if b.bends],
+        "limits of joints": Limits(system).joints,
     }  # fmt: skip
     return next((what for what, found in parts.items() if found), "")
 
@@ -76,6 +92,7 @@ def new_rows(session: Session, functions: Iterable[tuple[Function, np.ndarray]],
     keep += [p, *args, session]
     none = np.zeros((1, 1))
     return Rows(
+        before=0, after=0, looked_args=np.zeros(0, np.int64), at_once=0, left=0, begun=0,
         march=march.address, walk=0, frame=session.address, changing=session._changing, prepared=session._changing.copy(), x=session.x, p=p, row_t=session.row_t,
         prepare=np.array(addresses, np.int64), prepare_args=np.array([address(a) for a in args], np.int64), look=looks, parameters=none, starts=none,
         wanted=np.zeros(0), status=np.zeros(1, np.int64), ends=np.zeros(1), finals=none, totals=none, values=none, extrema=none, times=none,
@@ -87,26 +104,30 @@ def run_all(r: Rows, parameters: np.ndarray, starts: np.ndarray) -> None:
     n = len(parameters)
     r.parameters, r.starts, r.status, r.finals = parameters, starts, np.zeros(n, np.int64), np.zeros((n, starts.shape[1]))
     for first in range(0, n, AT_ONCE):
-        r.first, r.last = first, min(n, first + AT_ONCE)
-        run_rows.call(r.address)
+        r.first, r.last, r.begun = first, min(n, first + AT_ONCE), 0
+        while run_rows.call(r.address) != 0:
+            pass  # here Python hears Ctrl-C
 
 
 class Finals:
     """Final states of runs of one system over one span."""
 
     def __init__(self, system: TreeSystem, start: State, span: tuple[float, float], method: str | None, options: Mapping[str, Any]) -> None:
-        self.system, self.span = system, span
+        self.system, self.span, self.touching = system, span, method == "moreau"
         self._moving: set[str] | None = None
         settings, rest = settings_of(system, span, method, options)
+        if self.touching:  # each start is looked at by itself
+            check_arrives(system.model.name, settings.step, span)
+            rest = {**rest, "overlap": "push apart"}
         run: Any = system.run(
             start, span, Inputs(system, None), replace(settings, times=np.array([span[1]]), dense=bool(system.model.events)), rest
         )
-        self.carried = type(run) is ProjectedRun
+        self.carried = type(run) is (MoreauRun if self.touching else ProjectedRun)
         if not self.carried:
             return
         run.native = native = run.native_side()
-        drive = run.march(start.x, span, ready, native_actions=True)
-        self.carried = native.by_constants and hasattr(drive, "session")
+        drive = run.march(run.first(), span, ready, native_actions=True)
+        self.carried = (self.touching or native.by_constants) and hasattr(drive, "session")
         if not self.carried:
             return
         session, self._keep = drive.session, list[Any]([native, drive])
@@ -115,15 +136,29 @@ class Finals:
         session.progress.steps_left = min(
             session.step_room, drive.to_tell or MOST_STEPS, MOST_STEPS
         )  # of more a single run has something to say
-        self.record = new_rows(session, native._copies, len(system.parameter_vector), self._keep)
+        self.record = new_rows(session, [] if self.touching else native._copies, len(system.parameter_vector), self._keep)
+        if self.touching:
+            self._begin_with_contacts(run, session)
         self.places = {p.name: i for i, p in enumerate(system.model.parameter_set)}
         self.base = system.parameter_vector.copy()
         self.within = [p.bounds for p in system.model.parameter_set]
 
+    def _begin_with_contacts(self, run: MoreauRun, session: Session) -> None:
+        """Lets every run forget the one before and look at its own start; however many steps it takes, it says nothing of them."""
+        looked = afresh(run.contacts, self.span[0], session.x)
+        self.record.before, self.record.after, self.record.looked_args = begin_afresh.address, laws_missed.address, looked.words
+        self.record.at_once = 0 if session.events else STEPS
+        self._keep += [run, looked]
+
     @classmethod
     def of(cls, system: System, start: State, t: Any, method: str | None, options: Mapping[str, Any]) -> Finals | None:
         """The loop for runs like that from a start; None where they are not plain."""
-        if not isinstance(system, TreeSystem) or why_not_plain(system) or not PLAIN.issuperset(options) or start.memory:
+        if (
+            not isinstance(system, TreeSystem)
+            or why_not_plain(system, method)
+            or not plain_options(method).issuperset(options)
+            or start.memory
+        ):
             return None
         try:
             found = cls(system, start, span_of(system.model.name, start.t, t), method, options)
@@ -132,7 +167,10 @@ class Finals:
         return found if found.carried else None
 
     def carries(self, parameters: Iterable[str], starts: int) -> bool:
-        """Whether runs with other values of these parameters, from so many starts, differ in numbers only: closed loops are where they were."""
+        """Whether runs with other values of these parameters, from so many starts, differ in numbers only: closed loops are where they were, contacts are those of the same bodies."""
+        parameters = list(parameters)
+        if self.touching:
+            return not parameters
         if not self.system.equations_of_motion.rows:
             return True
         if self._moving is None:
@@ -141,7 +179,8 @@ class Finals:
 
     def rows(self, sets: Sequence[Mapping[str, float]]) -> tuple[np.ndarray, np.ndarray]:
         """Parameters in rows, and which lie within their bounds: others are told of."""
-        p, well = np.tile(self.base, (len(sets), 1)), np.ones(len(sets), bool)
+        p, well = np.zeros((len(sets), max(1, self.base.size))), np.ones(len(sets), bool)
+        p[:, : self.base.size] = self.base
         for i, one in enumerate(sets):
             for name, x in one.items():
                 place = self.places[name]
@@ -153,8 +192,12 @@ class Finals:
     def after(self, sets: Sequence[Mapping[str, float]], starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Final states in rows, and which runs need not be looked at alone."""
         p, well = self.rows(sets)
-        run_all(self.record, p, starts)
-        return self.record.finals, well & (self.record.status == FINISHED)
+        x = np.zeros((len(starts), self.record.x.size))  # what contacts book begins at zero
+        x[:, : starts.shape[1]] = starts
+        run_all(self.record, p, x)
+        found = self.record.finals[:, : starts.shape[1]]
+        turned = np.abs(found[:, : self.system.nq]).max(axis=1, initial=0.0) >= KNOWN
+        return found, well & (self.record.status == FINISHED) & ~turned
 
 
-__all__ = ["AT_ONCE", "Finals", "moving_loops", "new_rows", "run_all", "why_not_plain"]
+__all__ = ["AT_ONCE", "Finals", "moving_loops", "new_rows", "plain_options", "run_all", "why_not_plain"]

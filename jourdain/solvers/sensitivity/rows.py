@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...native.call import call, words
 from ...native.kernel import jit, kernel
 from ...native.record import Address, Floats, Integers, Matrix, Record
-from ..ode.frame import EPS, FINISHED, TERMINAL, Frame
+from ..ode.frame import EPS, FINISHED, PAUSED, TERMINAL, Frame
 from ..ode.guards import APPROACH
 from ..ode.inside import Look, passes_over
 from .extrema import Sought, seek
@@ -13,8 +13,8 @@ from .path import Path
 from .walk import AT_END, INSIDE
 
 #: Why a run must be looked at alone, besides what a march returns: its events are not one after the other, a guard may have been missed, it ends
-#: before an instant that is asked for, an event has not happened so often.
-TOGETHER, MISSED, BEYOND, NEVER = 101, 102, 103, 104
+#: before an instant that is asked for, an event has not happened so often; what must be so at its start or at its end is not.
+TOGETHER, MISSED, BEYOND, NEVER, UNFIT = 101, 102, 103, 104, 105
 
 
 class Rows(Record):
@@ -34,6 +34,14 @@ class Rows(Record):
     p: Floats
     prepare: Integers
     prepare_args: Integers
+    #: What sets back what steps remember besides and looks at the start, and what looks at the end (0: nothing): 0 where all is well.
+    before: Address
+    after: Address
+    looked_args: Integers
+    #: Steps after which Python is asked for Ctrl-C (0: after all runs), those of them that are left, and whether run ``first`` has begun.
+    at_once: int
+    left: int
+    begun: int
     row_t: Floats
     path: Path
     parameters: Matrix
@@ -77,7 +85,7 @@ def _begin(r: Rows, frame: Frame, i: int) -> int:
         status = call(r.prepare[k], words(r.prepare_args[k], 3))
         if status != 0:
             return status
-    return 0
+    return UNFIT if r.before != 0 and call(r.before, r.looked_args) != 0 else 0
 
 
 @jit
@@ -160,6 +168,8 @@ def _time(r: Rows, frame: Frame, i: int) -> int:
 @jit
 def _measure(r: Rows, frame: Frame, i: int, terminal: bool) -> int:
     """What is asked for of a run that has come to its end."""
+    if r.after != 0 and call(r.after, r.looked_args) != 0:
+        return UNFIT
     if r.look.looks > 0 and not terminal:
         r.look.steps = frame.progress.segments
         if passes_over(r.look, frame):
@@ -197,13 +207,21 @@ def _measure(r: Rows, frame: Frame, i: int, terminal: bool) -> int:
 
 @kernel
 def run_rows(address: int) -> int:
-    """Runs and walks all rows."""
+    """Runs and walks all rows; 1 where steps are left to do after Python has been asked."""
     r = Rows.at(address)
     frame = Frame.at(r.frame)
+    r.left = r.at_once
     for i in range(r.first, r.last):
-        status = _begin(r, frame, i)
+        status = 0 if r.begun == 1 else _begin(r, frame, i)
         if status == 0:
+            if r.at_once > 0:
+                frame.progress.steps_left = r.left
             status = call(r.march, frame)
+            if r.at_once > 0:
+                r.left = frame.progress.steps_left
+        r.first, r.begun = i, 1 if r.at_once > 0 and status == PAUSED else 0
+        if r.begun == 1:
+            return 1
         terminal = status == TERMINAL
         if terminal or status == FINISHED:
             found = _measure(r, frame, i, terminal)
@@ -212,4 +230,4 @@ def run_rows(address: int) -> int:
     return 0
 
 
-__all__ = ["BEYOND", "MISSED", "NEVER", "TOGETHER", "Rows", "run_rows"]
+__all__ = ["BEYOND", "MISSED", "NEVER", "TOGETHER", "UNFIT", "Rows", "run_rows"]
