@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from ..errors import ModelError, nearest
@@ -62,7 +63,12 @@ class Named(dict[str, T]):
 
 
 def _of_the_package(names: Mapping[str, Any], where: str = "__name__") -> bool:
-    return str(names.get(where, "")).partition(".")[0] == _PACKAGE
+    return _belongs(str(names.get(where, "")))
+
+
+@cache
+def _belongs(module: str) -> bool:
+    return module.partition(".")[0] == _PACKAGE
 
 
 __all__ = ["Assigned", "Named", "UnknownNameError"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..symbolic.expr import ZERO, Expr, add
 from ..symbolic.vectors import IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Vector, steiner
 from ..told import told
 from .assigned import Assigned
+from .shapes.base import Shape
 from .values import rotation as parse_rotation
 from .values import value, vector
 
@@ -280,13 +282,31 @@ def shape_mass(body: Body, shape: Any) -> None:
     body.may_gain()
     if not all(hasattr(type(shape), n) or hasattr(shape, n) for n in ("mass", "com", "inertia")):
         raise ModelError(f"body '{body.name}': shape {shape!r} is not a solid; use jd.box(...), jd.cylinder(...) and the like")
-    solid = shape.mass_properties() if hasattr(shape, "mass_properties") else shape
-    c, m = Vector.of(solid.com), value(solid.mass, f"body '{body.name}': mass of its shape")
+    m, moment, tensor, shift = _weight(shape, f"body '{body.name}': mass of its shape")
     body.mass = add(body.mass, m)
-    body.moment = body.moment + c * m
-    tensor = Inertia.of(Matrix.of(solid.inertia))
-    body.inertia = body.inertia + tensor + steiner(c * m, c)
+    body.moment = body.moment + moment
+    body.inertia = body.inertia + tensor + shift
     body.contributions.append(shape)
+
+
+def _weight(shape: Any, what: str) -> tuple[Expr, Vector, Inertia, Inertia]:
+    """Mass and first moment of a solid, its inertia about the centre of mass, and what is added to that about the body's origin; bodies of the same shape have the same."""
+    if isinstance(shape, Shape):
+        try:
+            return _weight_of(shape)
+        except (ModelError, TypeError):  # to be told of this body, or a shape that holds arrays
+            pass
+    solid = shape.mass_properties() if hasattr(shape, "mass_properties") else shape
+    c, m = Vector.of(solid.com), value(solid.mass, what)
+    return m, c * m, Inertia.of(Matrix.of(solid.inertia)), steiner(c * m, c)
+
+
+@lru_cache(64)
+def _weight_of(shape: Shape) -> tuple[Expr, Vector, Inertia, Inertia]:
+    """The same of a shape that cannot change."""
+    solid = shape.mass_properties()
+    c, m = Vector.of(solid.com), value(solid.mass, "mass")
+    return m, c * m, Inertia.of(Matrix.of(solid.inertia)), steiner(c * m, c)
 
 
 __all__ = ["Body", "Frame", "MassGiven", "check_mass_properties", "parse_inertia", "shape_mass"]

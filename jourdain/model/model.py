@@ -347,18 +347,24 @@ class Model(
         self._check_parameters(items)
         numbers = np.array([float(x) for x in self._parameters.evaluate(flat)]).reshape(-1, 10)
         found: dict[str, ModelError] = {}
+        well: set[bytes] = set()  # many bodies may be alike
         for body, row in zip(items, numbers, strict=True):
+            if (alike := row.tobytes()) in well:
+                continue
             xx, yy, zz, xy, xz, yz = row[4:]
             try:
                 check_mass_properties(body.name, row[0], row[1:4], np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
             except ModelError as error:
                 found[body.name] = error
+            else:
+                well.add(alike)
         return found
 
     def _check_parameters(self, bodies: Iterable[Body]) -> None:
         own = set(self._parameters.symbols)
         for body in bodies:
-            for s in free_symbols((body.mass, *body.moment, *body.inertia.entries)):
+            entries = (body.mass, *body.moment, *body.inertia.entries)
+            for s in () if all(e.is_number for e in entries) else free_symbols(entries):
                 if s not in own:
                     raise ModelError(
                         f"body '{body.name}': its mass properties depend on {s}, which is not a parameter of the model '{self.name}'"

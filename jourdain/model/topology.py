@@ -81,11 +81,14 @@ def spanning_tree(model: Model) -> Topology:
     return Topology(tuple(branches), tuple(sorted(cuts, key=lambda j: declared[j.name])))
 
 
+_NONE = Drive()
+
+
 def _preference(joint: Joint, loaded: set[str]) -> int:
     """Rank by which joints are taken into the tree, lowest first."""
     if joint.cut is False:
         return 0
-    if joint.name in loaded or joint.drive != Drive() or any(c.motion is not None for c in joint.coordinates):
+    if joint.name in loaded or joint.drive != _NONE or any(m.coordinate.motion is not None for m in joint.motions):
         return 1
     return {"revolute": 3, "universal": 4, "spherical": 5, "free": 6}.get(joint.kind, 2)
 

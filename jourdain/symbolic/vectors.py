@@ -69,11 +69,11 @@ class Vector:
     @property
     def coordinate_axis(self) -> tuple[int, int] | None:
         """Axis 0, 1, 2 and sign for a unit vector that lies exactly along a coordinate axis."""
-        parts = (self.x, self.y, self.z)
-        for k, e in enumerate(parts):
-            if e.is_number and abs(e.data) == 1.0 and all(parts[j] is ZERO for j in range(3) if j != k):
-                return k, int(e.data)
-        return None
+        x, y, z = self.x, self.y, self.z
+        k, e = (2, z) if x is ZERO and y is ZERO else (1, y) if x is ZERO and z is ZERO else (0, x)
+        if k == 0 and not (y is ZERO and z is ZERO):
+            return None
+        return (k, int(e.data)) if e.op == "const" and abs(e.data) == 1.0 else None
 
     def __repr__(self) -> str:
         return f"({self.x}, {self.y}, {self.z})"
@@ -303,6 +303,22 @@ class MatrixTurn:
         return self.R
 
 
+class QuaternionTurn(MatrixTurn):
+    """Rotation by a unit quaternion; its matrix is written out when it is first asked for: loops over links never do."""
+
+    __slots__ = ("quaternion",)
+
+    def __init__(self, quaternion: Sequence[Expr]) -> None:
+        self.quaternion = quaternion
+
+    def __getattr__(self, name: str) -> Matrix:
+        if name not in MatrixTurn.__slots__:
+            raise AttributeError(name)
+        self.R = quaternion_rotation(*self.quaternion)
+        self.T = self.R.T
+        return self.R if name == "R" else self.T
+
+
 Turn = AxisTurn | MatrixTurn
 
 
@@ -350,6 +366,6 @@ def quaternion_rotation(w: Any, x: Any, y: Any, z: Any) -> Matrix:
 
 
 __all__ = [
-    "AXES", "IDENTITY", "NO_INERTIA", "NULL", "AxisTurn", "Inertia", "Matrix", "MatrixTurn", "Turn", "Vector",
+    "AXES", "IDENTITY", "NO_INERTIA", "NULL", "AxisTurn", "Inertia", "Matrix", "MatrixTurn", "QuaternionTurn", "Turn", "Vector",
     "axis_rotation", "constant", "quaternion_rotation", "scalar_product", "steiner", "turn_of",
 ]  # fmt: skip

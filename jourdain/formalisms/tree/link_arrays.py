@@ -110,6 +110,9 @@ class LinkArrays:
         self.links = self.block[header:].view(LINK)
         self.names = [link.name for link in tree.links]
         self.sorts: list[Sort] = []
+        #: Every sort once, and its number by link.
+        self.kinds: list[Sort] = []
+        self.kind_of = np.zeros(n, np.int64)
         self.coordinates = list(tree.coordinates)
         self.parameter_names = tree.model.parameter_set.names
         self._symbols = tree.model.parameter_set.symbols
@@ -183,7 +186,7 @@ class LinkArrays:
 
     def _write_constants(self, tree: Tree) -> None:
         """Writes what is a number already, and remembers the place of every other expression."""
-        rotors = dict(reflected_inertias(tree))
+        rotors, known = dict(reflected_inertias(tree)), dict[tuple[Any, ...], Sort]()
         start, size = HEADER.itemsize // 8, LINK.itemsize // 8
         first = word(LINK, "rotation")
         entries = [(word(HEADER, "gravity") + i, e) for i, e in enumerate(tree.model.gravity)]
@@ -196,14 +199,19 @@ class LinkArrays:
             massive = link.mass is not ZERO or not link.own_inertia.is_zero
             geared = ratio is not ONE or offset is not ZERO or rotor is not ZERO
             free, placed = bool(link.freedoms), not link.d.is_zero
-            self.sorts.append(Sort(link.letter, link.axis, free, turn is not None, placed, massive, geared))
+            about = link.letter, link.axis, free, turn is not None, placed, massive, geared
+            self.sorts.append(known[about] if about in known else known.setdefault(about, Sort(*about)))
             values = (
                 *rotation, *link.d, link.mass, *link.own_moment, *link.own_inertia.entries, ratio, offset, rotor,
             )  # fmt: skip
-            entries += enumerate(values, start + size * link.index + first)
+            place = start + size * link.index + first
+            entries += [(place + i, e) for i, e in enumerate(values) if e is not ZERO]
         numbers = [(at, e.data) for at, e in entries if e.is_number]
         self.block[[at for at, _ in numbers]] = [x for _, x in numbers]
         self._unknown = [(at, e) for at, e in entries if not e.is_number]
+        self.kinds = list(known.values())
+        number = {id(sort): k for k, sort in enumerate(self.kinds)}
+        self.kind_of = np.array([number[id(sort)] for sort in self.sorts], np.int64)
 
     def set_parameters(self, values: Mapping[str, Any] | Sequence[float] | np.ndarray) -> None:
         """Gives parameters new values: all in order, or some by name (the others take the model's values)."""

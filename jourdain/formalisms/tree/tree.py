@@ -20,7 +20,7 @@ from ...model.joints import Coordinate, Motion
 from ...model.model import Model
 from ...symbolic.derivatives import jvp
 from ...symbolic.expr import ONE, ZERO, Expr, add, neg, sub
-from ...symbolic.vectors import IDENTITY, NULL, Inertia, Matrix, Turn, Vector, steiner, turn_of
+from ...symbolic.vectors import IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, Turn, Vector, steiner, turn_of
 from .links import SORTS, AxisLink, Link, Rotation, Translation
 from .rods import Coupling, take_up_rods
 
@@ -338,6 +338,8 @@ def regroup_inertias(tree: Tree) -> None:
     """
     for link in reversed(tree.links):
         m, s, I = moved = link.unfelt(tree.continued(link))
+        if m is ZERO and s is NULL and I is NO_INERTIA:
+            continue
         link.mass = sub(link.mass, m)
         link.own_moment = link.own_moment - s
         link.own_inertia = link.own_inertia - I

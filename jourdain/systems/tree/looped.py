@@ -79,19 +79,20 @@ def make_program(recipe: _Recipe, arrays: LinkArrays, still: bool = False, apart
     """The numbers of the links, and which steps a kernel calls; bodies that nothing holds may be kept ``apart`` from sweeps."""
     from .link_sweeps import Header, Link, Program, Sweep, Table
 
-    sorts = list(dict.fromkeys(arrays.sorts))
-    number = {sort: i for i, sort in enumerate(sorts)}
+    sorts = arrays.kinds
     steps: list[int] = []
     for step, *_ in recipe.sweeps:
         needed = step != "articulated_response" or arrays.header["followers"][0] > 0
         steps += [link_step(step, sort).address if needed else 0 for sort in sorts]
-    loose = arrays.loose if apart else []
-    skipped = {link for last in loose for link in range(last - 3, last + 1)}
+    loose = np.array(arrays.loose if apart else [], np.int64)
+    swept = np.ones(len(arrays.links), bool)
+    for k in range(4):
+        swept[loose - k] = False
     return Program(
-        held=np.array([i for i in range(len(arrays.links)) if i not in skipped], dtype=np.int64), loose=np.array(loose, dtype=np.int64),
+        held=np.flatnonzero(swept), loose=loose,
         header=Header.at(arrays.block), links=Table(Link, arrays.links.view(Link.dtype())), row=recipe.row, gravity=recipe.gravity, still=still,
         sorts=len(sorts), sweeps=Sweep.table([sweep[1:] for sweep in recipe.sweeps]), steps=np.array(steps, dtype=np.int64),
-        sort=np.array([number[sort] for sort in arrays.sorts], dtype=np.int64),
+        sort=arrays.kind_of,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....symbolic.expr import Expr
-from ....symbolic.vectors import NO_INERTIA, NULL, Matrix, MatrixTurn, Turn, Vector, quaternion_rotation
+from ....symbolic.vectors import NO_INERTIA, NULL, Matrix, MatrixTurn, QuaternionTurn, Turn, Vector, quaternion_rotation
 from .link import Link
 from .motion import LinkMotion, MassMoments, Relative
 from .rotation import RotationFreedom
@@ -32,7 +32,7 @@ class Ball(Link):
 
     def own_turn(self) -> Turn | None:
         """By the quaternion's matrix."""
-        return MatrixTurn(quaternion_rotation(*self.quaternion))
+        return QuaternionTurn(self.quaternion)
 
     @property
     def turning_axes(self) -> tuple[int, ...]:

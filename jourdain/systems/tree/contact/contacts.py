@@ -332,7 +332,7 @@ class TreeContacts:
             scratch = np.zeros_like(tree.prescribed._workspace)
             motion = Hook(function=tree.prescribed.address, args=tree.prescribed.arguments(prescribed, prescribed, workspace=scratch))
             self._keep.append(scratch)
-        sorts, bodies, loose = list(dict.fromkeys(tree.arrays.sorts)), list(self.movers.values()), set(self._loose)
+        sorts, bodies, loose = tree.arrays.kinds, list(self.movers.values()), set(self._loose)
         links = [self._tree.places[b.name].link for b in bodies]
         return NativeRows(
             motion=motion, prescribed=prescribed, poses=poses.arguments({"prescribed": prescribed}, link_poses, poses.workspace()),
