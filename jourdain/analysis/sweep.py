@@ -315,7 +315,7 @@ class _Simulations:
     def many(self, jobs: Sequence[_Job]) -> list[Any] | None:
         """The same of many jobs in one native loop; None where these are not for one."""
         from .runs.rows import Finals
-        from .workers import attempt
+        from .workers import attempt_in_turn
 
         if self.alone or any(job.inputs or isinstance(job.initial, Solution) for job in jobs):
             return None
@@ -333,7 +333,7 @@ class _Simulations:
         names = [*self.system.coordinate_names, *self.system.velocity_names, *self.system.model.states]
         places = {label: names.index(cast("partial[Any]", read).args[0]) for label, read in self.readers.items()}
         return [
-            {label: np.asarray(row[k]) for label, k in places.items()} if ok else attempt(self, job)
+            {label: np.asarray(row[k]) for label, k in places.items()} if ok else attempt_in_turn(self, job)
             for job, row, ok in zip(jobs, x, well.tolist(), strict=True)
         ]
 

@@ -74,22 +74,32 @@ def attempt(task: Callable[[Any], Any], job: Any) -> Any:
         return Failed(str(error))
 
 
+def attempt_in_turn(task: Callable[[Any], Any], job: Any) -> Any:
+    """The same; the first job that a thread does is done while no other does its own: machine code is loaded by one at a time."""
+    if getattr(_READY, "task", None) is task:
+        return attempt(task, job)
+    with _FIRST:
+        found = attempt(task, job)
+    _READY.task = task
+    return found
+
+
 def _parcel(task: Callable[[Any], Any], jobs: Sequence[Any], timeout: float | None = None) -> tuple[float, list[Any]]:
-    """Results of some jobs, and how long they took.  The first job of a thread is done alone: machine code is loaded by one at a time."""
+    """Results of some jobs, and how long they took."""
     begun, found = time.perf_counter(), list[Any]()
     for i, job in enumerate(jobs):
         ready = getattr(_READY, "task", None) is task
-        if ready and timeout is None and (several := _at_once(task, jobs[i:])) is not None:
+        if (ready or _loops(task)) and timeout is None and (several := _at_once(task, jobs[i:])) is not None:
             found += several
             break
         with _watched(timeout):
-            if ready:
-                found.append(attempt(task, job))
-                continue
-            with _FIRST:
-                found.append(attempt(task, job))
-            _READY.task = task
+            found.append(attempt_in_turn(task, job))
     return time.perf_counter() - begun, found
+
+
+def _loops(task: Any) -> bool:
+    """Whether a task does several jobs in one native loop, as far as it knows without a look at them."""
+    return getattr(task, "alone", None) == ""
 
 
 def _at_once(task: Any, jobs: Sequence[Any]) -> list[Any] | None:
@@ -425,11 +435,15 @@ class _Study:
     def __post_init__(self) -> None:
         if type(self.task) in self.crew.pace:
             self.size = self._runs_in(self.crew.parcel)
+        elif _loops(self.task):
+            self.size = 2  # for less no loop is made
 
     def run(self) -> Iterator[tuple[int, Any]]:
         """Results as they come."""
         waiting, alone = deque(range(len(self.jobs))), deque[int]()
-        if self.crew.same_memory and waiting and type(self.task) not in self.crew.pace:  # derives and compiles what all need
+        if (
+            self.crew.same_memory and waiting and type(self.task) not in self.crew.pace and not _loops(self.task)
+        ):  # derives and compiles what all need
             first = waiting.popleft()
             yield first, attempt(self.task, self.jobs[first])
         try:
@@ -511,4 +525,16 @@ def _told(error: Exception, timeout: float | None) -> str:
     return f"its worker died{slow}, {TRIES} times"
 
 
-__all__ = ["Crew", "Failed", "OtherVersion", "Workers", "WorkersError", "attempt", "crew_for", "crew_of", "packed", "results"]
+__all__ = [
+    "Crew",
+    "Failed",
+    "OtherVersion",
+    "Workers",
+    "WorkersError",
+    "attempt",
+    "attempt_in_turn",
+    "crew_for",
+    "crew_of",
+    "packed",
+    "results",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,29 +56,34 @@ class Configuration:
         q = self.neutral() if base is None else self.array(base, self.nq, "q").copy()
         if not values and base is None:
             return q
-        named: dict[int, tuple[str, Any]] = {}
+        named, turned = dict[int, tuple[str, Any]](), base is not None
         for name, value in values.items():
             if (i := self.index(name)) in named:
                 raise InputError(f"coordinate '{self.position_names[i]}' is given twice, as '{named[i][0]}' and as '{name}'; leave one out")
             named[i] = name, value
         for i, _ in self.quaternions:
             if any(k in named for k in range(i, i + 4)):
-                q[i : i + 4] = 1.0, 0.0, 0.0, 0.0
+                q[i : i + 4], turned = (1.0, 0.0, 0.0, 0.0), True
         for i, (name, value) in named.items():
             q[i] = number(value, f"coordinate '{name}'", self.units[i] or None)
-        return self.normalise(q) if self.quaternions else q
+        return self.normalise(q) if self.quaternions and turned else q
 
     def pack_velocities(self, values: Mapping[str, Any], base: np.ndarray | None = None) -> np.ndarray:
         """v from named values; a coordinate's own name is accepted for its rate."""
         v = np.zeros(self.nv) if base is None else self.array(base, self.nv, "v").copy()
         if not values:
             return v
-        own = {c.names[0]: c.velocity_names[0] for c in self.coordinates if not c.is_quaternion}
-        units = [f"{c.unit or 'rad'}/s" for c in self.coordinates for _ in c.velocity_names]
+        own, units = self._rates
         for name, value in values.items():
             i = self.index(own.get(name, name), self.velocity_names, "velocity")
             v[i] = number(value, f"velocity '{name}'", units[i])
         return v
+
+    @cached_property
+    def _rates(self) -> tuple[dict[str, str], list[str]]:
+        """The rates of coordinates of one number by the names of these, and the units of all velocities."""
+        own = {c.names[0]: c.velocity_names[0] for c in self.coordinates if not c.is_quaternion}
+        return own, [f"{c.unit or 'rad'}/s" for c in self.coordinates for _ in c.velocity_names]
 
     @staticmethod
     def array(given: Any, size: int, name: str) -> np.ndarray:
