@@ -99,7 +99,7 @@ class Located:
     def tell_renewals(self) -> None:
         """Tells of memories that change again when they are renewed once more, where steps end at instants that move: such a run depends on its steps."""
         walk, run = self.walk, self.walk.run
-        moving = [p for p in walk.pieces if p.event is not None and p.goes_on and self._moves(p.event)]
+        moving = [p for p in walk.pieces if p.event is not None and self._moves(p.event)]
         if not run.renews or not moving:
             return
         t, x, first = walk.t[-1:], walk.x[-1].copy(), walk.x.shape[1] - len(run.memories)
