@@ -54,16 +54,23 @@ class Linearised:
         return [e for e in hoisted(self.outputs) if e.id in touched]
 
     def _check_shared(self, shared: Sequence[Expr], outputs: Sequence[Expr], wrt: Sequence[Expr]) -> None:
-        """Whether the function depends on the chosen parameters through the shared constants alone: else a part of the derivative would be lost."""
+        """The function depends on the chosen parameters through the shared constants alone: else a part of the derivative would be lost."""
+        if not self._through_shared(shared, outputs, wrt):
+            raise RuntimeError(f"{self.name}: a constant of '{', '.join(s.name for s in wrt)}' is not among those that are shared")
+
+    @staticmethod
+    def _through_shared(shared: Sequence[Expr], outputs: Sequence[Expr], wrt: Sequence[Expr]) -> bool:
+        """Whether expressions depend on the chosen parameters through the shared constants alone."""
         cut, wanted = {e.id for e in shared}, {s.id for s in wrt}
         seen, ahead = set(cut), [e for e in outputs if e.id not in cut]
         while ahead:
             e = ahead.pop()
             if e.id in wanted:
-                raise RuntimeError(f"{self.name}: a constant of '{e.name}' is not among those that are shared")
+                return False
             new = {a.id: a for a in e.args if a.id not in seen}
             seen |= new.keys()
             ahead += new.values()
+        return True
 
     def value(self) -> SymbolicFunction:
         """y."""
@@ -73,8 +80,8 @@ class Linearised:
         """dy."""
         own = self._copied()
         d, dc = _symbols("d", own.variables), _symbols("dc", own.constants)
-        moved = dict(zip([*own.variables, *own.constants], [*d, *dc], strict=True))
-        found = jvp(own.outputs, moved)
+        moved = dict(zip([*own.variables, *own.targets], [*d, *dc], strict=True))
+        found = own.closed(jvp(own.outputs, moved))
         return self._function("push", own, [Argument("d", d), Argument("dc", dc)], [Result("dy", tuple(found), (len(found),))])
 
     def pull(self) -> SymbolicFunction:
@@ -82,7 +89,7 @@ class Linearised:
         own = self._copied()
         w = _symbols("w", own.outputs)
         n = len(own.variables)
-        found = vjp(own.outputs, w, [*own.variables, *own.constants])
+        found = own.closed(vjp(own.outputs, w, [*own.variables, *own.targets]))
         parts = [Result("bar", tuple(found[:n]), (n,)), Result("cbar", tuple(found[n:]), (len(found) - n,))]
         return self._function("pull", own, [Argument("w", w)], parts)
 
@@ -91,9 +98,9 @@ class Linearised:
         own = self._copied()
         w, d, dc = _symbols("w", own.outputs), _symbols("d", own.variables), _symbols("dc", own.constants)
         # constants stand as symbols until both sweeps are done: products of them with numbers would be other expressions of the parameters
-        free = dict(zip(own.constants, _symbols("c", own.constants), strict=True))
+        free = dict(zip(own.constants, own.targets if own.opaque else _symbols("c", own.constants), strict=True))
         wrt = [*own.variables, *free.values()]
-        pulled = vjp(substitute(own.outputs, free), w, wrt)
+        pulled = vjp(own.outputs if own.opaque else substitute(own.outputs, free), w, wrt)
         found = substitute(jvp(pulled, dict(zip(wrt, [*d, *dc], strict=True))), {s: e for e, s in free.items()})
         n = len(own.variables)
         parts = [Result("bar", tuple(found[:n]), (n,)), Result("cbar", tuple(found[n:]), (len(found) - n,))]
@@ -129,8 +136,18 @@ class Linearised:
             return tuple(new[e.id] for e in several)
 
         arrays = {n: of(a) for n, a in self.arrays.items()}
-        self._check_shared(of(self.constants), of(self.outputs), of(self.wrt))
-        return _Copy(arrays, of(self.parameters), of(self.outputs), of(self.variables), of(self.constants), of(self.wrt))
+        copied = arrays, of(self.parameters), of(self.variables), of(self.constants), of(self.wrt)
+        if self._through_shared(of(self.constants), of(self.outputs), of(self.wrt)):
+            return _Copy(*copied, of(self.outputs), of(self.constants))
+        # made anew, a constant has joined a sum around it: constants stand as symbols until derivatives are taken
+        targets = _symbols("c", self.constants)
+        stands = {e.id: c for e, c in zip(self.constants, targets, strict=True)}
+        for e in topological([*self.constants, *self.outputs]):
+            if e.id in stands:
+                new[e.id] = stands[e.id]
+            elif e.args:
+                new[e.id] = rebuild(e, [new[a.id] for a in e.args])
+        return _Copy(*copied, of(self.outputs), targets, opaque=True)
 
     def _function(self, word: str, of: Linearised | _Copy, more: Sequence[Argument], results: Sequence[Result]) -> SymbolicFunction:
         inputs = [*(Argument(n, a) for n, a in of.arrays.items()), *more]
@@ -145,10 +162,17 @@ class _Copy:
 
     arrays: Mapping[str, tuple[Expr, ...]]
     parameters: tuple[Expr, ...]
-    outputs: tuple[Expr, ...]
     variables: tuple[Expr, ...]
     constants: tuple[Expr, ...]
     wrt: tuple[Expr, ...]
+    outputs: tuple[Expr, ...]
+    #: What stands for the constants in the outputs: themselves, or symbols.
+    targets: tuple[Expr, ...]
+    opaque: bool = False
+
+    def closed(self, expressions: Sequence[Expr]) -> Sequence[Expr]:
+        """Expressions of the outputs with the constants themselves."""
+        return substitute(expressions, dict(zip(self.targets, self.constants, strict=True))) if self.opaque else expressions
 
 
 def _symbols(word: str, of: Sequence[Expr]) -> tuple[Expr, ...]:

@@ -154,6 +154,8 @@ class Joined:
         if self.pieces[0].system.model.switches:
             begun = [float(self.pieces[0].t[0]), *self.borders.tolist()]
             told["phases"] = [{"t": t, "released": sorted(p.system.model.released)} for t, p in zip(begun, self.pieces, strict=True)]
+        if any("watched" in p.metadata for p in self.pieces):
+            told["watched"] = [met for p in self.pieces for met in p.metadata.get("watched", ())]
         return {**self.pieces[-1].metadata, **told, **({"method": AUTO} | self._turns if self._turns else {})}
 
     @cached_property

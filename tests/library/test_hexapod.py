@@ -84,6 +84,15 @@ def test_published_compliance_and_traces() -> None:
         assert np.abs((held[0] - held[1]) / (2 * e) - K[:, j]).max() < 1e-6 * np.abs(K).max()
 
 
+def test_the_published_compliance_from_its_own_numbers() -> None:
+    """T18: with k = 3.134e6 N/m, sin²ψ = 0.3998 and an arm of 0.33047 m the matrix (18) comes out to its four digits (0.9737 with 0.3305)."""
+    tangent, R0, Rb = np.sqrt(0.3998 / 0.6002), 0.125, 0.735
+    h = (0.33047 - R0 * np.sqrt(0.3998)) / np.sqrt(0.6002)
+    K = Hexapod(k=MAPS, R=R0, Rb=Rb, h=h, dz=(Rb - R0) * tangent).stiffness(np.zeros(3))
+    assert [round(1e6 / K[i, i], 4) for i in (0, 1, 3, 4, 5)] == [0.9739, 0.9739, 0.1772, 0.1772, 0.1330]
+    assert np.abs(K - np.diag(np.diag(K))).max() < 1e-9 * np.abs(K).max() and abs(K[2, 2]) < 1e-9 * np.abs(K).max()
+
+
 @pytest.mark.parametrize(
     ("variant", "zeta", "p", "expected"),
     [
@@ -97,6 +106,8 @@ def test_principal_stiffnesses(variant: str, zeta: float, p: tuple, expected: tu
     """T20: to the digits; unchanged where the whole machine is turned."""
     h = Hexapod(variant, R(zeta), k=MAPS)
     assert h.principal(p) == pytest.approx(expected, abs=6e-5)
+    if expected[0] > 1e-4:  # c* k* = 1
+        assert np.linalg.eigvalsh(1e6 * h.compliance(p))[::-1] * h.principal(p) == pytest.approx(np.ones(6), rel=1e-9)
     c, s = np.cos(0.7), np.sin(0.7)
     assert h.with_values(theta=h.theta + 0.7).principal((c * p[0] - s * p[1], s * p[0] + c * p[1], p[2])) == pytest.approx(
         h.principal(p), abs=1e-9
@@ -138,6 +149,13 @@ def test_self_stress() -> None:
     h, N = Hexapod(), 1e4
     s = h.lengths(np.zeros(3))[0]
     assert h.stiffness(np.zeros(3), tension=N)[2, 2] == pytest.approx(6 * N * h.R * h.Rb / s, rel=1e-12)
+    held = []
+    for turned in (1e-5, -1e-5):  # the same from moments of struts that are under this tension and follow their law
+        a = (rotation_of(turned * np.eye(3)[2]) @ h.tool_joints.T).T
+        d = a - h.base_joints
+        length = np.linalg.norm(d, axis=1)[:, None]
+        held.append(np.cross(a, (N + h.k * (length - s)) * d / length).sum(axis=0)[2])
+    assert (held[0] - held[1]) / 2e-5 == pytest.approx(6 * N * h.R * h.Rb / s, rel=1e-5)
     moment = (Hexapod("I", 0.5).jacobian(np.zeros(3)).T @ np.full(6, N))[2]
     assert abs(moment) == pytest.approx(6 * N * h.R * h.Rb * np.sin(0.5) / Hexapod("I", 0.5).lengths(np.zeros(3))[0], rel=1e-12)
 

@@ -31,6 +31,10 @@ def enumerated(problem: Problem, most: int, options: Mapping[str, Any]) -> list[
             f"enumerate: {count if chosen else 'no'} combinations of choices; "
             + (f"most = {most} allows fewer" if chosen else "no variable has choices")
         )
+    if options.get("form") == "relative":
+        raise InputError(
+            "enumerate: form='relative' takes parts of the values at the start, and each combination has its own; divide weights= by values instead"
+        )
     units = {v.name: v.unit for v in problem.variables}
     every = [{v.name: x for v, x in zip(chosen, values, strict=True)} for values in product(*(v.values for v in chosen))]
     if rest:

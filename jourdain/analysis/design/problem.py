@@ -122,7 +122,7 @@ class Problem:
     ) -> Optimum:  # fmt: skip
         """The best design by one objective of the criteria.
 
-        form: "sum", the least weighted sum; "minmax", the least of the largest weighted criterion (that of scenarios by="worst"); "goal", the least τ with y ≤ goal + weight × τ, weights
+        form: "sum", the least weighted sum; "relative", the same with each criterion as part of its value at the start; "minmax", the least of the largest weighted criterion (that of scenarios by="worst"); "goal", the least τ with y ≤ goal + weight × τ, weights
             being the sizes of the goals unless given; "lexicographic", one criterion after the other in ``order``, each kept within ``slack`` of its best (a part
             of it, for all or by name) and ``margin`` (by name, in its own unit: for criteria whose best is zero).
         method: "slsqp", "trust-constr", "ipopt" and "mma" take constraints and use gradients, "l-bfgs-b" and "tnc" bounds only; "cobyqa" takes constraints
@@ -161,11 +161,20 @@ class Problem:
         if form == "sum":
             a = self._weighted(weights)
             return self.forms(a), a
-        if form not in ("minmax", "goal"):
-            raise InputError(f"optimise: form = {form!r} is unknown; use 'sum', 'minmax', 'goal' or 'lexicographic'")
+        if form not in ("relative", "minmax", "goal"):
+            raise InputError(f"optimise: form = {form!r} is unknown; use 'sum', 'relative', 'minmax', 'goal' or 'lexicographic'")
         n = len(self.minimise)
         y = self.space.at(x).values
         assert y is not None
+        if form == "relative":
+            a = self._weighted(weights)
+            none = [m for m, value, w in zip(self.minimise, y, a, strict=False) if value == 0.0 and w]
+            if none:
+                raise InputError(
+                    f"optimise: criterion '{none[0]}' is zero at the start, of which there are no parts; use form='sum', or another start"
+                )
+            a[:n] /= np.where(a[:n] > 0.0, np.abs(y[:n]), 1.0)
+            return self.forms(a), a
         if form == "goal":
             aims = self._numbers("goals", goals or {}, None)
             w = self._numbers("weights", weights, {m: abs(g) or 1.0 for m, g in aims.items()})

@@ -7,6 +7,7 @@ Derivatives*, ch. 12).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -19,16 +20,20 @@ from ...systems.inputs import Inputs
 from ...systems.run import Outcome, Restart, SimulationError
 from ...systems.state import State, split_state
 from ..simulate import settings_of, span_of
-from .runs import NotCarried
+from .runs import GradientWarning, NotCarried
+from .switches import surface_text
 
 if TYPE_CHECKING:
     from ...systems.system import System
     from ..design.planned import Analysis
+    from .simulated import Simulated
 
 #: Arguments of ``simulate`` by place.
 PLACES = ("x0", "t", "method")
 #: Bytes that a step of a run with its interpolant takes, in rows of its state.
 ROWS_OF_A_STEP = 12
+#: How it is told that slopes may be wrong.
+BENDS = "a law or an integrand bends"
 #: Least and most steps of a block.
 FEWEST, MOST = 64, 4096
 
@@ -143,4 +148,16 @@ def bytes_of(given: float | str) -> float:
     return float(given)
 
 
-__all__ = ["Blocks", "bytes_of", "run_within"]
+def look_for_surfaces(walk: Simulated, head: str, t: np.ndarray, x: np.ndarray) -> None:
+    """Refuses laws that jump within the steps of a block, and tells of those that bend: steps of a run in blocks do not end there."""
+    surfaces = walk.code.surfaces
+    jumps, bends = surfaces.crossed(t, x)
+    if jumps:
+        raise NotCarried(f"{head} a law that jumps must be met by steps of a run that has all of them; give more memory=")
+    if bends and not any(n.startswith(BENDS) for n in walk.notes):
+        told = f"{BENDS} where {surface_text(surfaces.items[bends[0]])} is zero, and steps of a run in blocks do not end there: slopes of steps over it may be wrong; give more memory="
+        walk.notes.append(told)
+        warnings.warn(f"gradient of '{walk.system.model.name}': {told}", GradientWarning, stacklevel=7)
+
+
+__all__ = ["Blocks", "bytes_of", "look_for_surfaces", "run_within"]

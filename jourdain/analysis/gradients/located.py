@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import InputError
+from ...symbolic.expr import KINDS
 from ...systems.run import SimulationError
 from ...systems.touching import PairOfShapes
 from .meetings import meeting_at
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from ..design.planned import Analysis
     from .simulated import Simulated
 
+#: Parts of the last step before a bend at which it is divided: the rest of it is so short that what its stages miss the bend by does not count.
+APPROACH = (0.05, 2.5e-3, 1.25e-4, 6.25e-6)
+#: Memories that a second renewal changes by less than this part of them do not count steps.
+STEADY = 1e-9
 #: A surface by its number, or a pair of shapes by itself.
 Surface = int | PairOfShapes
 
@@ -37,6 +42,10 @@ class Located:
         self.instants: list[tuple[float, int]] = []
         #: Whether the walk has instants that the run has not.
         self.own = False
+        #: Instants before bends at which the run has no states.
+        self.added: list[float] = []
+        #: The last state of the run that was planned.
+        self.planned = np.zeros(0)
         self._meetings: dict[tuple[float, int], str] = {}
 
     def name(self, t: float, k: int) -> str:
@@ -46,6 +55,7 @@ class Located:
     def find(self, plan: Analysis, values: Mapping[str, float], to_bends: bool) -> None:
         """Lets steps end on surfaces where laws jump or, with ``to_bends``, bend, until there is none left inside a step."""
         walk, surfaces = self.walk, self.walk.code.surfaces
+        self.planned = walk.x[-1].copy()
         for _ in range(4):
             jumps, bent = surfaces.crossed(walk.t, walk.x)
             pairs = self._met()
@@ -85,6 +95,60 @@ class Located:
         walk._rows_of(found)
         self.instants = [(float(t), int(k)) for t, k in found.metadata.get("watched", ())]
         return True
+
+    def tell_renewals(self) -> None:
+        """Tells of memories that change again when they are renewed once more, where steps end at instants that move: such a run depends on its steps."""
+        walk, run = self.walk, self.walk.run
+        moving = [p for p in walk.pieces if p.event is not None and self._moves(p.event)]
+        if not run.renews or not moving:
+            return
+        t, x, first = walk.t[-1:], walk.x[-1].copy(), walk.x.shape[1] - len(run.memories)
+        once, twice = np.zeros(len(run.memories)), np.zeros(len(run.memories))
+        for new in (once, twice):
+            new[:] = run.renewal.value(t, x, run.u[: len(run.eq.u)])
+            x[first:] = new
+        most = np.maximum(np.abs(walk.x).max(axis=0), 1e-12)
+        counted = [m.name for m, a, b, size in zip(run.memories, once, twice, most[first:], strict=True) if abs(a - b) > STEADY * size]
+        if not counted:
+            return
+        told = f"{', '.join(map(repr, counted))} changes at the end of every step, also of those that end at events and surfaces of laws ({len(moving)})"
+        if self.instants:
+            apart = float((np.abs(walk.x[-1] - self.planned) / most).max())
+            told += f", with which this run ends {apart:.1e} (of the largest values) from the one without them"
+        told += ": the motion depends on its steps, and derivatives hold them; let events set such memories, or a jd.Controller, which acts at given times"
+        walk.notes.append(told)
+        warnings.warn(f"gradient of '{walk.system.model.name}': {told}", GradientWarning, stacklevel=6)
+
+    def _moves(self, event: str) -> bool:
+        """Whether what happens there may happen earlier or later with the design."""
+        run = self.walk.run
+        return not run.timed(event) and (event not in run.events or bool(run.events[event].guard.deps & ~KINDS["time"]))
+
+    def approach(self) -> None:
+        """Divides the last step before each bend.
+
+        Stages of a long step, those at its end first of all, lie as far beyond the surface as their own error is, and have the slope of the other side; in a step
+        that is 160 000 times shorter they have next to no weight.
+        """
+        walk, run = self.walk, self.walk.run
+        if run.renews:  # memories would be renewed at these instants, too
+            return
+        for i, piece in enumerate(walk.pieces):
+            if piece.event not in run.bends or piece.event in run.steep:
+                continue
+            k = piece.last
+            begin, end = float(walk.t[k - 1]), float(walk.t[k])
+            times = end - (end - begin) * np.array(APPROACH)
+            if not (np.diff([begin, *times, end]) > 0.0).all():
+                continue
+            part = (times - begin)[:, None] / (end - begin)
+            walk.t = np.insert(walk.t, k, times)
+            walk.x = np.insert(walk.x, k, walk.x[k - 1] + part * (walk.x[k] - walk.x[k - 1]), axis=0)
+            piece.last += len(times)
+            for later in walk.pieces[i + 1 :]:
+                later.first += len(times)
+                later.last += len(times)
+            self.added += times.tolist()
 
     def _tell(self, surface: str, error: Exception) -> None:
         name = self.walk.system.model.name

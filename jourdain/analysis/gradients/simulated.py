@@ -13,6 +13,7 @@ import itertools
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ...solvers.sensitivity.extrema import find_extrema, new_sought
 from ...solvers.sensitivity.implicit import NOT_FOUND
 from ...solvers.sensitivity.path import AT_REST, Path, backwards, forwards
 from ...solvers.sensitivity.touched import NO_ROOM, NO_SLOPE
-from .blocks import Blocks, run_within
+from .blocks import Blocks, look_for_surfaces, run_within
 from .located import Located
 from .measure import Motion
 from .meetings import restless
@@ -91,7 +92,9 @@ class Simulated:
             self._look_at_contacts()
             self.notes += self.run.told()
         self._read_steps()
-        replayed = again or not self.run.own or bool(self.run.scheme.implicit)
+        self.located.tell_renewals()
+        self.located.approach()
+        replayed = again or not self.run.own or bool(self.run.scheme.implicit) or bool(self.located.added)
         twice = replayed and bool(self.primitives.sought)
         locate(self.primitives, self, seek=not twice)
         if not twice:
@@ -115,11 +118,7 @@ class Simulated:
         if not self.run.own or self.run.scheme.implicit:
             raise NotCarried(f"{head} runs by '{self.solution.metadata['method']}' are not walked along in blocks; give more memory=")
 
-        def look(t: np.ndarray, x: np.ndarray) -> None:
-            if self.code.surfaces.crossed(t, x)[0]:
-                raise NotCarried(f"{head} a law that jumps must be met by steps of a run that has all of them; give more memory=")
-
-        blocks.look = look if self.wrt else None
+        blocks.look = partial(look_for_surfaces, self, head) if self.wrt else None
         self.t, self.x, self.terminal = blocks.t, np.zeros((0, self.walks.field.n)), False
         self.span = float(self.t[0]), float(self.t[-1])
         for item in self.primitives.items:
@@ -138,6 +137,7 @@ class Simulated:
             self.walks.need("push")
         thin(self)
         rows = ~np.isin(self.t, [t for t, _ in self.located.instants]) if self.located.own else np.ones(len(self.t), bool)
+        rows &= ~np.isin(self.t, self.located.added)
         rows[[p.last for p in self.pieces if p.goes_on]] = False  # which side of an event the rows there are differs from run to run
         before = self.x[rows]
         leg = self.walks.path.leg

@@ -36,6 +36,18 @@ def test_the_least_of_the_largest(swing: jd.Analysis) -> None:
     assert "shake, sway" in best.notes[-1]
 
 
+def test_criteria_as_parts_of_their_first_values(swing: jd.Analysis) -> None:
+    """Least w₁ ψ₁/ψ̄₁ + w₂ ψ₂/ψ̄₂ with the values ψ̄ of c = 0.6: c² = 1 + w₂ ψ̄₁/(w₁ ψ̄₂); what is zero at the start has no parts."""
+    shake, sway = 0.3 + 0.5 / 0.6, 0.5 / 0.6
+    best = two(swing).optimise({"shake": 0.7, "sway": 0.3}, form="relative")
+    c = np.sqrt(1.0 + 0.3 * shake / (0.7 * sway))
+    assert best.values["c"] == pytest.approx(c, rel=1e-6)
+    assert best.objective == pytest.approx(0.7 * (c / 2 + 0.5 / c) / shake + 0.3 * 0.5 / c / sway, rel=1e-7)
+    zero = jd.Problem(swing, ["c"], {"none": cr.final("(c - 0.6)^2"), "shake": SHAKE})
+    with pytest.raises(jd.InputError, match="'none' is zero at the start"):
+        zero.optimise({"none": 1.0}, form="relative")
+
+
 def test_goals(swing: jd.Analysis) -> None:
     best = two(swing).optimise(goals={"shake": 1.0, "sway": 0.3})
     c = brentq(lambda c: c / 2 + 1 / (2 * c) - 1 - (1 / (2 * c) - 0.3) / 0.3, 1.0, 3.0)

@@ -9,6 +9,7 @@ import pytest
 
 import jourdain as jd
 from jourdain import criteria as cr
+from jourdain.analysis.gradients.simulated import GradientWarning
 from jourdain.library import four_bar, plane_vehicle
 
 CRITERIA = {
@@ -62,3 +63,11 @@ def test_sizes_of_memory() -> None:
     for bad in ("64 apples", "much", 0):
         with pytest.raises(jd.InputError, match="memory = "):
             run.gradient({"z": cr.final("z.displacement")}, ["e"], memory=bad)
+
+
+def test_bends_within_blocks_are_told() -> None:
+    """Steps of a run in blocks do not end where an integrand bends."""
+    run = jd.Analysis(plane_vehicle(active=100.0).compile(), "simulate", {}, t=2.0)
+    with pytest.warns(GradientWarning, match="an integrand bends where"):
+        g = run.gradient({"way": cr.integral("abs(front.travel)")}, ["d_F"], memory="100 kB")
+    assert sum("bends" in n for n in g.notes) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import jourdain as jd
 from jourdain import criteria as cr
+from jourdain.analysis.gradients.simulated import GradientWarning
 from jourdain.library import slider_crank
 
 CRITERIA = {"end": cr.final("hinge.angle"), "way": cr.integral("'hinge.angle_rate'^2")}
@@ -75,3 +77,19 @@ def test_memories_of_a_start_in_loops() -> None:
     end = {"end": cr.final("crank.angle")}
     assert abs(run.evaluate(end)["end"] - other.evaluate(end)["end"]) > 1e-3
     run.gradient(end, ["crank_length", "crank.angle"]).check(1e-5)
+
+
+def test_memories_that_count_steps_are_told() -> None:
+    """A memory that each step renews anew makes a run depend on its steps; one that keeps the largest value does not."""
+    for remembers, told in (("counts", True), ("most", False)):
+        m = pendulum("place", 0.1, "most" if remembers == "most" else "")
+        if remembers == "counts":
+            kept = m.memory("kept", 0.1)
+            m.update(kept, 0.9 * kept + 0.05 * m.joints["hinge"].velocity)
+            m.force(m.joints["hinge"], -2.0 * kept)
+        run = jd.Analysis(m.compile(), "simulate", {"hinge.angle": 0.7}, t=0.6, method="rk4", step=5e-3)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            g = run.gradient(CRITERIA, ["F", "at"])
+        assert [w.category for w in found] == [GradientWarning] * told
+        assert any("'kept' changes at the end of every step" in n for n in g.notes) is told

@@ -9,6 +9,7 @@ import pytest
 
 import jourdain as jd
 from jourdain import criteria as cr
+from jourdain import library
 from jourdain.analysis.gradients.runs import NotCarried
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
@@ -97,6 +98,36 @@ def test_a_catch_in_space(method: str) -> None:
     others = run.gradient(criteria, list(g.variables), method="differences")
     size = np.maximum(np.abs(g.matrix), 1e-2 * np.abs(g.matrix).max(axis=1, keepdims=True))
     assert (np.abs(g.matrix - others.matrix) / size).max() < 1e-6
+
+
+@pytest.mark.parametrize("way", ["dopri5", "radau"])
+@pytest.mark.parametrize("law", ["instant", "place", "bend"])
+def test_laws_that_jump_and_bend_in_phases(law: str, way: str) -> None:
+    """A torque that is switched on the way of a slider-crank whose pin lets go: derivatives of runs that meet the switch, too."""
+    m = library.slider_crank()
+    crank, at, F = m.joints["crank"], m.parameter("at", 0.0575 if law == "instant" else 0.7), m.parameter("F", 0.006)
+    m.event("part", crank.position - m.parameter("when", 0.9), direction=1, release=m.constraints["pin"])
+    switched = {
+        "instant": jd.where(m.time > at, F, -0.003),
+        "place": jd.where(crank.position > at, F, -0.003),
+        "bend": F * abs(crank.position - at),
+    }
+    m.force(crank, switched[law])
+    compiled, given = WAYS[way]
+    run = jd.Analysis(m.compile(**compiled), "simulate", {"crank.angle": 0.5, "crank.angle_rate": 3.5}, t=0.25, **given)
+    criteria, wrt = (
+        {"rate": cr.final("crank.angle_rate"), "way": cr.integral("piston.displacement_rate^2")},
+        ["when", "crank_length", "at", "F"],
+    )
+    g = both(run, criteria, wrt)
+    assert (
+        len(g.result.metadata["phases"]) == 2 and len(g.switches) == 1
+    )  # beside memories, here whether the pin is engaged, bends count as jumps
+    h = 1e-5
+    for j, name in enumerate(wrt):
+        up, down = (run.gradient(criteria, ["F"], values={name: g.variables[name] + x}).values for x in (h, -h))
+        others = np.array([(up[n] - down[n]) / (2 * h) for n in criteria])
+        assert g.matrix[:, j] == pytest.approx(others, rel=2e-5, abs=1e-5 * np.abs(g.matrix).max()), name
 
 
 def test_what_phases_do_not_carry_is_told() -> None:

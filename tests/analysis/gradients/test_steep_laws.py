@@ -90,3 +90,28 @@ def test_a_torque_switched_at_a_place_of_a_loop(method: str, event: bool) -> Non
         g = run.gradient({"angle": cr.final("crank.angle"), "rate": cr.final("crank.angle_rate")}, ["there"], method=way)
         # central differences of runs by dop853 at 1e-12 whose steps end at the switch, with h = 1e-7
         assert g.matrix[:, 0] == pytest.approx([-521.29815, 4707.1611], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "dopri5", "rtol": 1e-5, "atol": 1e-7},
+        {"method": "rk4", "step": 2e-3},
+        {"method": "radau", "rtol": 1e-5, "atol": 1e-7},
+        {"method": "rosenbrock", "rtol": 1e-5, "atol": 1e-7},
+    ],
+    ids=lambda o: o["method"],
+)
+def test_last_steps_before_a_bend_may_be_long(options: dict[str, Any]) -> None:
+    """∫|v| of a piston that turns three times: stages of the last steps before it lie beyond, and had the other sign (59, 64, 17 and 3 % of an entry)."""
+    way = {"way": cr.integral("abs('piston.displacement_rate')")}
+    wrt = ["crank_length", "rod_length", "crank.angle"]
+    m = library.slider_crank()
+    m.force(m.joints["crank"], 0.8 * jd.sin(5.0 * m.time))
+    s = m.compile()
+    start = {"crank.angle": 0.625, "crank.angle_rate": 3.108}
+    run = jd.Analysis(s, "simulate", start, t=0.3, **options)
+    fine = jd.Analysis(s, "simulate", start, t=0.3, rtol=1e-11, atol=1e-12).gradient(way, wrt)
+    forward, adjoint = (run.gradient(way, wrt, method=m) for m in ("forward", "adjoint"))
+    assert adjoint.matrix == pytest.approx(forward.matrix, rel=1e-9)
+    assert forward.matrix == pytest.approx(fine.matrix, rel=1e-2)

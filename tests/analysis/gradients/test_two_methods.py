@@ -125,6 +125,24 @@ def test_quaternions(make: Callable[[], jd.Model]) -> None:
     agree(run, {"end": cr.final(f"'{s.velocity_names[0]}'"), "turn": cr.integral(f"'{s.coordinate_names[-1]}'^2")}, wrt, close=3e-6)
 
 
+@pytest.mark.parametrize("seed", [7, 8])
+def test_constants_that_join_sums_when_they_are_made_anew(seed: int) -> None:
+    """Chains of ball joints at odd places: their derivatives ended in a bare error."""
+    random, m = np.random.default_rng(seed), jd.Model("chain")
+    last: Any = m.ground
+    for i in range(3):
+        com = tuple(random.normal(scale=0.1, size=3).round(3))
+        body = m.body(f"b{i}", mass=m.parameter(f"m{i}", 0.5 + 0.3 * i), inertia=(0.03, 0.04, 0.05), com=com)
+        at = last.at(*random.normal(scale=0.2, size=3).round(3)) if i else last
+        if i == 1:
+            m.revolute(f"j{i}", at, body, axis="y")
+        else:
+            m.spherical(f"j{i}", at, body)
+        last = body
+    run = jd.Analysis(m.compile(), "simulate", {"j1.angle": 0.3, "j1.angle_rate": 0.5}, t=0.1, rtol=1e-10, atol=1e-12)
+    agree(run, {"end": cr.final("j1.angle"), "way": cr.integral("j1.angle_rate^2")}, ["m0", "m1", "m2", "j1.angle"], close=3e-6)
+
+
 def train_with_a_loose_body() -> jd.Model:
     """A body that tumbles beside a chain whose accelerations have other constants than its balance has."""
     m = jd.Model("train")
