@@ -216,7 +216,7 @@ def _area(t: np.ndarray) -> float:
 def _numbers(e: Element, kind: type) -> np.ndarray:
     """The content as numbers, written in the usual way and none beyond 1e40."""
     try:
-        values = np.array([*map(float if kind is float else int, e.text.split())], dtype=kind)
+        values: np.ndarray = np.array([*map(float if kind is float else int, e.text.split())], dtype=kind)
     except (ValueError, OverflowError):
         values = np.array([np.nan])
     if "_" in e.text or not e.text.isascii() or not (np.abs(values) <= LARGEST).all():
