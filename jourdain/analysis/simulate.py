@@ -22,7 +22,7 @@ from ..systems.run import DEFAULTS, Restart, Settings, SimulationError, Simulati
 from ..systems.start import check_belongs
 from ..systems.state import State, split_state
 from .runs.outcome import Prepared, solved
-from .runs.plain import again, keep, key_of
+from .runs.plain import EXACT, again, keep, key_of
 
 if TYPE_CHECKING:
     from ..systems.system import System
@@ -39,6 +39,8 @@ def simulate(
     """
     if t is None:
         raise InputError(f"simulate '{system.model.name}': for how long? give t= in seconds, or (start, end)")
+    if isinstance(t, int) and t.__class__ is int and -EXACT <= t <= EXACT:
+        t = float(t)
     if method is None and isinstance(x0, Solution):
         method, options = as_before(system, x0.restart, options)
     plain = inputs is None and parameters is None and system.formulation == "recursive"

@@ -240,9 +240,9 @@ def _parameter_sets(system: System, parameters: Any, grid: bool) -> list[dict[st
             sets = [{name: c[i if len(c) > 1 else 0] for name, c in columns.items()} for i in range(n)]
     if not sets:
         raise InputError(f"sweep '{system.model.name}': there is no parameter set; give at least one")
-    known, names = system.model.parameter_set, system.model.parameter_set.names
+    known = system.model.parameter_set
     # the parameter set checks names, units and numbers
-    return [{n: float(known.values(one)[names.index(n)]) for n in one} for one in sets]
+    return [{n: known.read(n, x) for n, x in one.items()} for one in sets]
 
 
 def _readers(system: System, outputs: Outputs) -> dict[str, Reader]:

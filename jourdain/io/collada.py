@@ -6,6 +6,7 @@ Textures, animations, lines and curves are not read; a skin is drawn as the mesh
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ import numpy as np
 
 from .xml_reader import LARGEST, Element, read_xml
 
-#: Deepest chain of nodes that refer to nodes, and most triangles of a scene.
+#: Deepest chain of nodes that refer to nodes, and most nodes, meshes and triangles of a scene.
 _MAX_DEPTH = 32
+_MAX_PLACES = 200_000
 _MAX_TRIANGLES = 5_000_000
 
 
@@ -52,7 +54,7 @@ class _Scene:
         self.known: dict[str, Element] = {}
         self._index(root)
         self.parts: dict[int, list[_Part]] = {}
-        self.count = 0
+        self.count = self.places = 0
 
     def _index(self, e: Element) -> None:
         if "id" in e.attributes:
@@ -64,14 +66,17 @@ class _Scene:
         asset = self.root.first("asset")
         unit = asset.first("unit") if asset is not None else None
         metre = unit.number("meter", 1.0) if unit is not None else 1.0
+        if unit is not None and not metre > 0.0:
+            raise unit.error(f'meter="{unit.get("meter")}" is no length')
         found: dict[str | None, list[np.ndarray]] = {}
-        for triangles, colour in self._scene(np.diag([metre, metre, metre, 1.0])):
-            found.setdefault(colour, []).append(triangles)
+        with np.errstate(over="ignore", invalid="ignore"):  # told below
+            for triangles, colour in self._scene(np.diag([metre, metre, metre, 1.0])):
+                found.setdefault(colour, []).append(triangles)
         whole = {colour: np.concatenate(parts) for colour, parts in found.items()}
+        if not all((np.abs(points) <= LARGEST).all() for points in whole.values()):
+            raise self.root.error(f"its vertices lie farther than {LARGEST:g} m")
         order = sorted(whole, key=lambda colour: -_area(whole[colour]))
         points = np.concatenate([whole[colour] for colour in order] or [np.zeros((0, 3, 3))])
-        if not (np.abs(points) <= LARGEST).all():
-            raise self.root.error(f"its vertices lie farther than {LARGEST:g} m")
         painted = tuple((colour, len(whole[colour])) for colour in order)
         return Drawing(points.reshape(-1, 3), np.arange(3 * len(points)).reshape(-1, 3), painted)
 
@@ -96,6 +101,7 @@ class _Scene:
     def _node(self, node: Element, place: np.ndarray, depth: int) -> Iterator[tuple[np.ndarray, str | None]]:
         if depth > _MAX_DEPTH:
             raise node.error(f"nodes are nested or refer to each other more than {_MAX_DEPTH} deep")
+        self._count_place()
         for child in node.children:
             if child.tag in _MOTIONS:
                 place = place @ _MOTIONS[child.tag](child)
@@ -106,6 +112,12 @@ class _Scene:
                 yield from self._node(self._linked(child), place, depth + 1)
             elif child.tag in ("instance_geometry", "instance_controller"):
                 yield from self._instance(self._geometry(child), place, self._materials(child))
+
+    def _count_place(self) -> None:
+        """Nodes that refer to nodes can be very many in a short file."""
+        self.places += 1
+        if self.places > _MAX_PLACES:
+            raise self.root.error(f"its scene shows more than {_MAX_PLACES} nodes and meshes")
 
     def _geometry(self, instance: Element) -> Element:
         found = self._linked(instance)
@@ -121,6 +133,7 @@ class _Scene:
     # ---- triangles ------------------------------------------------------------------------------------------
 
     def _instance(self, geometry: Element, place: np.ndarray, colours: dict[str, str]) -> Iterator[tuple[np.ndarray, str | None]]:
+        self._count_place()
         if id(geometry) not in self.parts:
             self.parts[id(geometry)] = list(self._parts(geometry))
         for part in self.parts[id(geometry)]:
@@ -203,7 +216,7 @@ def _area(t: np.ndarray) -> float:
 def _numbers(e: Element, kind: type) -> np.ndarray:
     """The content as numbers, written in the usual way and none beyond 1e40."""
     try:
-        values: np.ndarray = np.array(e.text.split(), dtype=str).astype(kind)
+        values: np.ndarray = np.array([*map(float if kind is float else int, e.text.split())], dtype=kind)
     except (ValueError, OverflowError):
         values = np.array([np.nan])
     if "_" in e.text or not e.text.isascii() or not (np.abs(values) <= LARGEST).all():
@@ -238,7 +251,7 @@ def _triangles(e: Element, lists: list[np.ndarray]) -> np.ndarray:
 
 def _polylist(e: Element, lists: list[np.ndarray]) -> np.ndarray:
     corners, lengths = np.concatenate(lists or [np.zeros(0, np.int64)]), _numbers(e.need("vcount"), np.int64)
-    if (lengths < 0).any() or lengths.sum() != len(corners):
+    if not ((lengths >= 0) & (lengths <= len(corners))).all() or lengths.sum() != len(corners):
         raise e.error(f"<vcount> counts {lengths.sum()} corners, but <p> has {len(corners)}")
     return _fans(corners, lengths)
 
@@ -279,7 +292,7 @@ def _translate(e: Element) -> np.ndarray:
 def _rotate(e: Element) -> np.ndarray:
     """Rodrigues' rotation about an axis by an angle in degrees."""
     x, y, z, degrees = _given(e, 4).tolist()
-    length = float(np.sqrt(x * x + y * y + z * z))
+    length = math.hypot(x, y, z)
     m = np.eye(4)
     if length > 0.0:
         k = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]]) / length

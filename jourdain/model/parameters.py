@@ -138,9 +138,12 @@ class Parameters:
         vector = np.array([p.value for p in self] if base is None else base, dtype=float)
         index = {name: i for i, name in enumerate(self._items)}
         for name, value in (changes or {}).items():
-            item = self[name]
-            vector[index[name]] = number(value, f"parameter '{name}'", item.unit or None)
+            vector[index[name]] = self.read(name, value)
         return vector
+
+    def read(self, name: str, given: Any) -> float:
+        """A value given for a parameter, which may be written with a unit."""
+        return number(given, f"parameter '{name}'", self[name].unit or None)
 
     def outside(self, changes: Mapping[str, Any], values: np.ndarray) -> list[str]:
         """What is said of changes that leave their bounds by more than the steps of difference quotients do."""

@@ -39,6 +39,8 @@ _HEADER = "jourdain_header"
 _DAMAGED = "not a complete Jourdain result: cut short or another kind of file; write it again with sol.save(…)"
 _CHANGED = f"{_DAMAGED} (it was changed since it was written)"
 _TYPES = ("float64", "int64", "bool")
+#: The largest header of a .npz (of the whole file and of one array, bytes).
+_MOST_HEADER, _MOST_NPY_HEADER = 2**29, 2**16
 
 Header = dict[str, Any]
 Arrays = Mapping[str, Array]
@@ -131,10 +133,22 @@ def _write_npz(sol: Solution, path: Path) -> None:
 
 def _read_npz(path: Path) -> Solution:
     with zipfile.ZipFile(path) as archive:
-        check_room(sum(member.file_size for member in archive.infolist()))
+        sizes = {member.filename.removesuffix(".npy"): member.file_size for member in archive.infolist()}
+    check_room(sum(sizes.values()))
+    if sizes[_HEADER] > _MOST_HEADER:
+        raise ResultFileError(f"{_DAMAGED} (a header of {sizes[_HEADER]} bytes)")
     with np.load(path, allow_pickle=False) as archive:
         head = check_header(metadata.loads(archive[_HEADER].tobytes().decode()))
+        for name, size in _sizes(head).items():
+            if sizes[name] > size + _MOST_NPY_HEADER:  # zeros shrink to a thousandth
+                raise ResultFileError(f"{_DAMAGED} ('{name}' takes {sizes[name]} bytes, and {size} by the header)")
         return build(head, archive["t"], archive.__getitem__)
+
+
+def _sizes(head: Header) -> dict[str, int]:
+    """Bytes of all arrays by name, as the header tells them."""
+    samples = head["samples"]
+    return {"t": 8 * samples} | {c["name"]: samples * math.prod(c["shape"]) * np.dtype(c["type"]).itemsize for c in head["channels"]}
 
 
 # -- Parquet ---------------------------------------------------------------------------------------------------------

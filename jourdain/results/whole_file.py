@@ -36,7 +36,7 @@ def whole_file(target: Path) -> Iterator[Path]:
         with open(temporary, "rb") as file:
             os.fsync(file.fileno())
         os.replace(temporary, target)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -72,7 +72,7 @@ def _remove_left_over(target: Path, stem: str) -> None:
         pass
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """The new name is on the disk, too, where folders can be opened."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)

@@ -147,3 +147,15 @@ def test_differences_of_the_oscillator(swing: jd.Analysis) -> None:
     assert g["x"] == pytest.approx([by_w * w / 100, -by_w * w / 4, np.cos(2 * w)], rel=1e-6)
     assert g.elasticities[0, 2] == pytest.approx(1.0, rel=1e-6)
     assert "x.displacement" in str(g)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5])
+def test_times_of_events_are_counted_from_one(count: float) -> None:
+    with pytest.raises(jd.InputError, match="must be a whole number from 1 on"):
+        cr.event_time("hit", count=count)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("power", [0, 1.0, -2.0, "x", float("nan")])
+def test_norms_have_powers_above_one(power: object) -> None:
+    with pytest.raises(jd.InputError, match="smooth"):
+        cr.largest("x.displacement", smooth=power)  # type: ignore[arg-type]

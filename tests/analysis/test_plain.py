@@ -48,7 +48,15 @@ def same(a, b) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"times": np.array([0.0, 0.2, 0.6])}, {"outputs": 5}, {"method": "dop853", "rtol": 1e-6}, {"method": "radau"}, {"dense": False}],
+    [
+        {},
+        {"times": np.array([0.0, 0.2, 0.6])},
+        {"times": [0, 0.2, 0.6]},
+        {"outputs": 5},
+        {"method": "dop853", "rtol": 1e-6},
+        {"method": "radau"},
+        {"dense": False},
+    ],
 )
 @pytest.mark.parametrize("build", [library.pendulum, library.four_bar, library.half_car, hard_spring])
 def test_bits_of_a_first_run(build, options, shortcuts):
@@ -62,6 +70,17 @@ def test_bits_of_a_first_run(build, options, shortcuts):
     if options.get("dense", True) and "times" not in options and "outputs" not in options:
         name = s.coordinate_names[0]
         np.testing.assert_array_equal(runs[-1].at(0.123)[name], other.at(0.123)[name])
+
+
+def test_whole_numbers_of_seconds_are_the_same_run(shortcuts):
+    s = library.pendulum().compile()
+    first, again, listed = (s.simulate(s.state({"hinge.angle": 0.3}), *span) for span in ((1.0,), (1,), (1, None)))
+    assert len(shortcuts) == 2
+    same(again, first)
+    same(listed, first)
+    for wrong in ([0, "x"], [0, 10**400], [0, float("nan")]):
+        with pytest.raises(jd.InputError):
+            s.simulate(s.state(), 1, times=wrong)
 
 
 def test_turns_of_methods_are_joined_when_they_are_read(shortcuts):

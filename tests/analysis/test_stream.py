@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -193,3 +195,40 @@ def test_a_span_goes_on_from_the_start_as_that_of_a_run(tmp_path: Path) -> None:
         found = jd.load_solution(tmp_path / "run.h5")
         assert found.t[0] == 0.5 and found.t[-1] == 1.0
         assert found["f.z"][-1] == pytest.approx(1.0 - 0.5 * 9.81, rel=1e-12)
+
+
+FULL = """
+import resource, signal, sys
+import jourdain as jd
+from jourdain.library.mechanisms import double_pendulum
+s = double_pendulum().compile()
+s.simulate({"shoulder.angle": 2.0}, t=0.1).save(sys.argv[1])
+s.stream(sys.argv[1] + ".h5", {"shoulder.angle": 2.0}, t=0.1, pieces=2)  # compiles what is needed
+older = jd.load_solution(sys.argv[1])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+try:
+    s.stream(sys.argv[1], {"shoulder.angle": 2.0}, t=1000.0, pieces=300)
+except jd.InputError as error:
+    print(error)
+print(jd.load_solution(sys.argv[1]).t[-1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("room", "told", "least", "most"), [(300_000, "what was there is kept", 0.1, 0.1), (5_000_000, "s are kept", 3.0, 999.0)]
+)
+@pytest.mark.parametrize("suffix", ["h5", "parquet"])
+def test_a_full_disk_keeps_the_older_file_or_the_rows_so_far(
+    suffix: str, room: int, told: str, least: float, most: float, tmp_path: Path
+) -> None:
+    for needed in ("resource", "h5py", "pyarrow"):
+        pytest.importorskip(needed)
+    ended = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path / f"run.{suffix}"), str(room)], capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    message, kept = ended.stdout.strip().splitlines()
+    assert f"run.{suffix}' could not be written: File too large" in message and told in message
+    assert least <= float(kept) <= most and not list(tmp_path.glob("*.part.*"))

@@ -96,12 +96,28 @@ def test_nodes_stand_where_their_motions_put_them_in_metres_and_mirrored_faces_s
         (lambda t: t.replace(b'semantic="VERTEX"', b'semantic="COLOR"'), 'no <input semantic="VERTEX">'),
         (lambda t: t.replace(b'meter="1"', b'meter="one"'), "not a list of finite numbers"),
         (lambda t: t.replace(b"<node>", b'<node id="n"><instance_node url="#n"/>', 1).replace(b'<node id="lib">', b'<node id="lib"><instance_node url="#lib"/>'), "more than 32 deep"),
+        (lambda t: t.replace(b"<node>", b"<node>" + b"<scale>1e40 1e40 1e40</scale>" * 9, 1), "farther than 1e"),
+        (lambda t: t.replace(b'meter="1"', b'meter="0"'), "is no length"),
+        (lambda t: t.replace(b"9 0 0 0 2", b"9 0 0 0 " + b"2" * 200_000 + b" 0" * 200_000), "its content is no list of finite numbers"),
+        (lambda t: t.replace(b"0 2 0 3</p>", b"0 2 0 " + b"3" * 200_000 + b" 0" * 200_000 + b"</p>"), "its content is no list of whole numbers"),
         (lambda t: t[:-12], "the XML is not well formed"),
     ],
 )  # fmt: skip
 def test_damaged_files_are_told_in_one_sentence(damaged, told):
     with pytest.raises(jd.InputError, match=told):
         read_collada(damaged(square(more='<node><instance_node url="#lib"/></node>')))
+
+
+def test_polygons_whose_counted_corners_overflow_are_refused():
+    counts = f"{2**63 - 1} {2**63 - 1} 6"
+    with pytest.raises(jd.InputError, match="<vcount> counts .* corners, but <p> has 4"):
+        read_collada(square(KINDS["polylist"].replace("<vcount>4", f"<vcount>{counts}")))
+
+
+def test_short_files_whose_nodes_show_each_other_again_and_again_are_refused():
+    chain = "".join(f'<node id="n{k}"><instance_node url="#n{k + 1}"/><instance_node url="#n{k + 1}"/></node>' for k in range(30))
+    with pytest.raises(jd.InputError, match="shows more than 200000 nodes and meshes"):
+        read_collada(square(more=f'{chain}<node id="n30"/><node><instance_node url="#n0"/></node>'))
 
 
 def two_colours(folder: Path) -> Path:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jourdain as jd
+from jourdain.io.mjcf.mesh_files import read_mesh
 
 #: A warped block: its quadrilaterals are not flat, so that the diagonal matters; a second object behind it does not count.
 BLOCK = """o first
@@ -81,10 +82,39 @@ def test_polygons_are_told_and_nonsense_is_refused(tmp_path: Path) -> None:
     x = np.array([(0, 0), (1, 0), (1.3, 0.6), (0.5, 1), (-0.2, 0.5)])
     area = 0.5 * sum(a[0] * b[1] - a[1] * b[0] for a, b in zip(x, np.roll(x, -1, axis=0), strict=True))
     assert float(model.bodies["b"].mass) == pytest.approx(1000.0 * area / 3.0)
-    for text in ("v 0 0 x\n", "v 0 0 0\nf 1 2 3\n", "v 0 0 0\n"):
+    for text in (
+        "v 0 0 x\n",
+        "v 0 0 0\nf 1 2 3\n",
+        "v 0 0 0\n",
+        "v 0 0\nv 1 0\nv 0 1\nv 1 1\nv 2 2\nv 3 3\nf 1 2 3\n",
+        "v 0 0 0\nv 1 0\nf 1 2 1\n",
+    ):
         (tmp_path / "bad.obj").write_text(text)
         with pytest.raises(jd.InputError, match="bad.obj"):
             jd.read_mjcf(model_of(tmp_path, "bad.obj"))
+
+
+def cone(x: np.ndarray) -> str:
+    """A polygon in the plane z = 0 under a point at the height 1."""
+    n = len(x)
+    points = [f"v {a!r} {b!r} 0" for a, b in x.tolist()]
+    sides = [f"f {i + 1} {(i + 1) % n + 1} {n + 1}" for i in range(n)]
+    return "\n".join([*points, "v 0 0 1", "f " + " ".join(map(str, range(n, 0, -1))), *sides])
+
+
+def test_polygons_of_many_corners_are_cut_in_time_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = np.linspace(0.0, 6.0 * np.pi, 60)[:, None]
+    out = np.hstack([np.cos(turn), np.sin(turn)]) * (1.0 + turn)
+    spiral = np.concatenate([out, 1.05 * out[::-1]])
+    (tmp_path / "spiral.obj").write_text(cone(spiral))
+    vertices, faces = read_mesh(tmp_path / "spiral.obj")
+    after = np.roll(spiral, -1, axis=0)
+    area = 0.5 * abs(float(np.sum(spiral[:, 0] * after[:, 1] - spiral[:, 1] * after[:, 0])))
+    assert faces is not None and abs(np.linalg.det(vertices[faces]).sum()) / 6.0 == pytest.approx(area / 3.0)
+    monkeypatch.setattr("jourdain.io.mjcf.mesh_files.LOOKS", 0)
+    monkeypatch.setattr("jourdain.io.mjcf.mesh_files.LOOKS_EACH", 20)
+    with pytest.raises(jd.InputError, match="takes too long to cut; save it as triangles"):
+        read_mesh(tmp_path / "spiral.obj")
 
 
 def test_meshes_and_files_are_found_from_the_file_that_names_them(tmp_path: Path) -> None:

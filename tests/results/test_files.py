@@ -7,6 +7,7 @@ import pickle
 import string
 import subprocess
 import sys
+import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -219,6 +220,22 @@ def test_a_file_larger_than_memory_is_refused(tmp_path: Path) -> None:
             archive.writestr(name, content)
     with pytest.raises(ResultFileError, match=r"bomb\.npz.*do not fit into memory"):
         load_solution(path)
+
+
+@pytest.mark.parametrize("member", ["t", "jourdain_header"])
+def test_members_larger_than_the_header_says_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, member: str) -> None:
+    path = tmp_path / "bomb.npz"
+    example(4).save(path)
+    with zipfile.ZipFile(path, "a") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # two members have the name: the last one counts
+        archive.writestr(f"{member}.npy", bytes(10_000_000), zipfile.ZIP_DEFLATED)
+    assert path.stat().st_size < 100_000
+    monkeypatch.setattr(files_module, "_MOST_HEADER", 1_000_000)
+    unpacked: list[str] = []
+    monkeypatch.setattr(files_module, "build", lambda *args: unpacked.append("all"))
+    with pytest.raises(ResultFileError, match=r"bomb\.npz.*10000000 bytes"):
+        load_solution(path)
+    assert not unpacked
 
 
 @pytest.mark.parametrize("suffix", [s for s in SUFFIXES if s != ".csv"])

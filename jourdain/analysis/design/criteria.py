@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InputError, nearest
+from ...errors import InputError, nearest, short
 from ...model.values import number
 from ...reals import reals
 from ...symbolic.expr import Expr
@@ -177,7 +177,10 @@ def at(t: float | str, expression: Text, **constants: Any) -> Criterion:
 
 def largest(expression: Text, smooth: float | None = None, **constants: Any) -> Criterion:
     """The largest value in the run, at the located maximum; ``smooth=p`` takes (mean of Fᵖ)^(1/p) instead, which is less."""
-    return _about("largest", expression, constants, smooth=smooth)
+    power = None if smooth is None else number(smooth, "criterion largest: smooth", "1")
+    if power is not None and not power > 1:
+        raise InputError(f"criterion largest: smooth = {short(smooth)} must be greater than 1")
+    return _about("largest", expression, constants, smooth=power)
 
 
 def smallest(expression: Text, **constants: Any) -> Criterion:
@@ -187,6 +190,8 @@ def smallest(expression: Text, **constants: Any) -> Criterion:
 
 def event_time(event: str, count: int = 1) -> Criterion:
     """When an event of the model happens, the first time or the ``count``-th."""
+    if int(count) != count or count < 1:
+        raise InputError(f"criterion event_time: count = {short(count)} must be a whole number from 1 on")
     return Criterion("event_time", None, {"event": event, "count": int(count)})
 
 

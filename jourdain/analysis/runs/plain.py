@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: What plain options are.
 PLAIN = frozenset((float, int, str, bool))
+#: How instants may be written besides as an array; whole numbers within these bounds are floats without rounding.
+ROWS, NUMBERS, EXACT = frozenset((list, tuple)), frozenset((float, int)), 2**53
 #: How far from closed a run may start.
 CLOSED = 1e-6
 #: Ways to write settings that one native system remembers.
@@ -50,6 +52,8 @@ def key_of(system: System, x0: Any, t: Any, method: Any, options: Mapping[str, A
     for name, x in options.items():
         if name == "times" and x.__class__ is np.ndarray and x.dtype == np.float64:
             key += (name, x.shape, x.tobytes())
+        elif name == "times" and x.__class__ in ROWS and all(y.__class__ in NUMBERS and -EXACT <= y <= EXACT for y in x):
+            key += (name, (len(x),), np.array(x, float).tobytes())
         elif x.__class__ in PLAIN:
             key += (name, x, x.__class__)
         else:

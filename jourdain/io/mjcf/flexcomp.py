@@ -6,7 +6,7 @@ body around them and leave their mass behind. Edges of lines are springs with da
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
 
@@ -14,11 +14,13 @@ import numpy as np
 
 from ...model import Model
 from ..model_files.placement import Pose
-from ..xml_reader import MAX_ELEMENTS, Element
+from ..xml_reader import Element
 from .rules import Settings
 
 #: Half the side of the box whose inertia a point has (m), unless the file says so.
 BOX = 0.005
+#: Most points of all parts of a model: a few words of a file make three joints of each.
+MAX_POINTS = 10_000
 
 
 @dataclass
@@ -54,19 +56,22 @@ class Flexcomp:
         return said
 
 
-def expand_flexcomp(element: Element, frame: Pose, settings: Settings) -> tuple[Flexcomp, list[Element]]:
-    """The part, and what it puts into the body around it: a body for each point, a site for each that is pinned."""
+def expand_flexcomp(element: Element, frame: Pose, settings: Settings, before: int = 0) -> tuple[Flexcomp, list[Element]]:
+    """The part, and what it puts into the body around it: a body for each point, a site for each that is pinned.
+
+    ``before`` is the number of points that other parts of the model have.
+    """
     name, dim = element.required("name"), int(element.number("dim", 2.0))
     kind, dof = element.get("type") or "grid", element.get("dof") or "full"
     if dof != "full":
         raise element.error(f'dof = "{dof}" is not read, where points share their motions; use dof="full"')
     if kind == "grid":
-        count = _count(element, dim)
+        count = _count(element, dim, before)
         points, edges = _grid(element, count)
     elif kind == "direct":
         count = None
-        points = element.numbers("point").reshape(-1, 3) * element.numbers("scale", 3, (1, 1, 1))
-        edges = _lines(element) if dim == 1 else []
+        points = _rows(element, "point", element.numbers("point"), 3) * element.numbers("scale", 3, (1, 1, 1))
+        edges = _lines(element, len(points)) if dim == 1 else []
     else:
         raise element.error(
             f'the points of type="{kind}" are made by rules that are not read (type="grid" and "direct" are); save the compiled model (mj_saveLastXML) and read that'
@@ -97,12 +102,27 @@ def _point(element: Element, name: str, place: np.ndarray, mass: float, inertia:
     return Element("body", {"name": name, "pos": _words(place)}, element.source, element.line, [weight, *slides])
 
 
-def _count(element: Element, dim: int) -> list[int]:
-    count = [int(n) for n in element.numbers("count", 3, (10, 10, 10))]
+def _rows(element: Element, name: str, values: np.ndarray, width: int) -> np.ndarray:
+    """Numbers of an attribute, so many together."""
+    if len(values) % width:
+        raise element.error(f"'{name}' has {len(values)} numbers, no multiple of {width}")
+    return values.reshape(-1, width)
+
+
+def _whole(element: Element, name: str, width: int = 1) -> np.ndarray:
+    """Whole numbers of an attribute, so many together; none where it is not given."""
+    values = _rows(element, name, element.numbers(name, None, ()), width)
+    if not (values == np.round(values)).all() or not (np.abs(values) < 1e9).all():
+        raise element.error(f'{name}="{element.get(name)}" is no list of whole numbers')
+    return values.astype(np.int64)
+
+
+def _count(element: Element, dim: int, before: int) -> list[int]:
+    count: list[int] = (_whole(element, "count", 3)[0] if "count" in element.attributes else np.array([10, 10, 10])).tolist()
     if dim not in (1, 2, 3) or min(count) < 1 or any(n < 2 for n in count[:dim]):
         raise element.error(f"a grid of dim = {dim} with count = {' '.join(map(str, count))} has no points")
-    if count[0] * count[1] * count[2] > MAX_ELEMENTS // 5:  # a point is five elements
-        raise element.error(f"more than {MAX_ELEMENTS // 5} points are not read")
+    if before + count[0] * count[1] * count[2] > MAX_POINTS:
+        raise element.error(f"more than {MAX_POINTS} points are not read")
     return count[:dim] + [1] * (3 - dim)
 
 
@@ -113,42 +133,36 @@ def _grid(element: Element, count: list[int]) -> tuple[np.ndarray, list[tuple[in
     return points, list(pairwise(range(len(points))))
 
 
-def _lines(element: Element) -> list[tuple[int, int]]:
-    ends = [int(i) for i in element.numbers("element")]
-    return list(zip(ends[::2], ends[1::2], strict=False))
+def _lines(element: Element, number: int) -> list[tuple[int, int]]:
+    """Edges between points."""
+    ends = _whole(element, "element", 2)
+    if not ((ends >= 0) & (ends < number)).all() or (ends[:, 0] == ends[:, 1]).any():
+        raise element.error(f"'element' names no two of the {number} points")
+    return [(i, j) for i, j in ends.tolist()]
 
 
 def _pinned(element: Element, count: list[int] | None, number: int) -> set[int]:
     """Points that belong to the body around the part: by number, ranges of numbers, places in the grid and ranges of places."""
-    found = {i for pin in element.all("pin") for i in _pins(pin, count)}
-    if not all(0 <= i < number for i in found):
-        raise element.error(f"a pin names a point that is not among the {number}")
+    found: set[int] = set()
+    for pin in element.all("pin"):
+        for names, shape in ((("id", "range"), (number,)), (("grid", "gridrange"), count)):
+            if shape is not None:
+                found |= _pins(pin, *names, shape)
     return found
 
 
-def _pins(pin: Element, count: list[int] | None) -> Iterator[int]:
-    def integers(name: str) -> list[int]:
-        return [int(i) for i in pin.numbers(name)] if name in pin.attributes else []
-
-    yield from integers("id")
-    ends = integers("range")
-    for first, last in zip(ends[::2], ends[1::2], strict=False):
-        yield from range(first, last + 1)
-    if count is None:
-        return
-    dim = max(sum(n > 1 for n in count), 1)
-
-    def at(place: Sequence[int]) -> int:
-        x, y, z = (*place, *(0,) * (3 - len(place)))
-        return (x * count[1] + y) * count[2] + z
-
-    places = integers("grid")
-    for k in range(0, len(places), dim):
-        yield at(places[k : k + dim])
-    bounds = integers("gridrange")
-    for k in range(0, len(bounds), 2 * dim):
-        low, high = bounds[k : k + dim], bounds[k + dim : k + 2 * dim]
-        yield from (at(place) for place in product(*(range(a, b + 1) for a, b in zip(low, high, strict=True))))
+def _pins(pin: Element, one: str, several: str, shape: Sequence[int]) -> set[int]:
+    """Points by their places in a grid, as numbers along its last axis first."""
+    dim = max(sum(n > 1 for n in shape), 1)
+    low = np.concatenate([_whole(pin, one, dim), (ranges := _whole(pin, several, 2 * dim))[:, :dim]])
+    high = np.concatenate([low[: len(low) - len(ranges)], ranges[:, dim:]])
+    if not ((low >= 0) & (high < shape[:dim])).all():
+        raise pin.error(f"it names a point that is not among the {' × '.join(map(str, shape[:dim]))}")
+    found: set[int] = set()
+    for first, last in zip(low.tolist(), high.tolist(), strict=True):
+        places = np.meshgrid(*(np.arange(a, b + 1) for a, b in zip(first, last, strict=True)), indexing="ij")
+        found.update(np.ravel_multi_index(tuple(places), tuple(shape[:dim])).ravel().tolist())
+    return found
 
 
 def _words(values: np.ndarray) -> str:

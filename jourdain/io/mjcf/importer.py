@@ -159,7 +159,7 @@ class _Importer:
                 inner = frame @ self.settings.pose(child)
                 yield from self._contents(child, inner, child.get("childclass") or childclass)
             elif child.tag == "flexcomp":
-                part, inside = expand_flexcomp(child, frame, self.settings)
+                part, inside = expand_flexcomp(child, frame, self.settings, sum(len(part.points) for part in self.flexcomps))
                 self.flexcomps.append(part)
                 yield from (_Content(e, Pose.identity(), None) for e in inside)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from ..xml_reader import plain_float
 
 #: The largest file that is read (bytes).
 MOST = 500_000_000
+#: Corners that are looked at to cut the polygons of a file: so many, and so many for each corner there is.
+LOOKS, LOOKS_EACH = 10_000_000, 200
 
 
 def has_polygons(path: Path) -> bool:
@@ -43,7 +46,8 @@ def _first_object(path: Path) -> tuple[np.ndarray, np.ndarray]:
             continue
         try:
             if words[0] == "v":
-                vertices.append([plain_float(x) for x in words[1:4]])
+                x, y, z = map(plain_float, words[1:4])
+                vertices.append([x, y, z])
             elif words[0] in ("o", "g"):
                 ended = ended or bool(polygons)
             elif words[0] == "f" and not ended:
@@ -54,10 +58,26 @@ def _first_object(path: Path) -> tuple[np.ndarray, np.ndarray]:
     points = np.array(vertices, dtype=float).reshape(-1, 3)
     if not polygons or any(not 0 <= i < len(points) for polygon in polygons for i in polygon):
         raise InputError(f"mesh '{path.name}': it has no faces, or faces of vertices that it has not")
-    return points, np.array([triangle for polygon in polygons for triangle in _cut(points, polygon)], dtype=int)
+    looks = _Looks(path, LOOKS + LOOKS_EACH * sum(map(len, polygons)))
+    return points, np.array([triangle for polygon in polygons for triangle in _cut(points, polygon, looks)], dtype=int)
 
 
-def _cut(points: np.ndarray, polygon: list[int]) -> list[list[int]]:
+@dataclass
+class _Looks:
+    """How many corners may still be looked at: polygons of many corners that wind take the cube of their number."""
+
+    path: Path
+    left: int
+
+    def count(self, polygon: np.ndarray) -> None:
+        self.left -= len(polygon)
+        if self.left < 0:
+            raise InputError(
+                f"mesh '{self.path.name}': a polygon of {len(polygon)} corners or more takes too long to cut; save it as triangles"
+            )
+
+
+def _cut(points: np.ndarray, polygon: list[int], looks: _Looks) -> list[list[int]]:
     """Triangles of a polygon: a quadrilateral by the shorter diagonal, others by ears."""
     if len(polygon) < 3:
         return []
@@ -67,22 +87,27 @@ def _cut(points: np.ndarray, polygon: list[int]) -> list[list[int]]:
         return [[a, b, c], [a, c, d]] if shorter else [[a, b, d], [b, c, d]]
     x = points[polygon]
     normal = np.cross(x, np.roll(x, -1, axis=0)).sum(axis=0)
-    left, found = list(polygon), []
+    left, found = np.array(polygon), []
     while len(left) > 3:
-        k = next((k for k in range(len(left)) if _is_ear(points, left, k, normal)), 0)
-        found.append([left[k - 1], left[k], left[(k + 1) % len(left)]])
-        del left[k]
-    return [*found, left]
+        k = _ear(points, left, normal, looks)
+        found.append([int(left[k - 1]), int(left[k]), int(left[(k + 1) % len(left)])])
+        left = np.delete(left, k)
+    return [*found, left.tolist()]
 
 
-def _is_ear(points: np.ndarray, polygon: list[int], k: int, normal: np.ndarray) -> bool:
-    """Whether a corner is convex and its triangle holds no other corner."""
-    a, b, c = (points[polygon[i % len(polygon)]] for i in (k - 1, k, k + 1))
-    if np.cross(b - a, c - b) @ normal <= 0.0:
-        return False
-    sides = ((a, b), (b, c), (c, a))
-    others = [points[i] for i in polygon if i not in (polygon[k - 1], polygon[k], polygon[(k + 1) % len(polygon)])]
-    return not any(all(np.cross(q - p, x - p) @ normal > 0.0 for p, q in sides) for x in others)
+def _ear(points: np.ndarray, polygon: np.ndarray, normal: np.ndarray, looks: _Looks) -> int:
+    """The first corner that is convex and whose triangle holds no other corner; the first of all if there is none."""
+    looks.count(polygon)
+    x = points[polygon]
+    before, after = np.roll(x, 1, axis=0), np.roll(x, -1, axis=0)
+    for k in np.flatnonzero(np.cross(x - before, after - x) @ normal > 0.0).tolist():
+        looks.count(polygon)
+        corner = polygon[[k - 1, k, (k + 1) % len(polygon)]]
+        others = x[~np.isin(polygon, corner)]
+        sides = zip(points[corner], points[np.roll(corner, -1)], strict=True)
+        if not np.all([np.cross(q - p, others - p) @ normal > 0.0 for p, q in sides], axis=0).any():
+            return k
+    return 0
 
 
 def _msh(path: Path) -> tuple[np.ndarray, np.ndarray | None]:

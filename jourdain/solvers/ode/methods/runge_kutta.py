@@ -34,19 +34,42 @@ HEAD = 3
 STIFF_STEPS = 15
 #: The part of the limit of stability beyond which steps are counted, and below which they count against those.
 MIDWAY = 0.3
+#: So many states are summed in vectors.
+LONG = 16
 
 
 @hot
 def _combine(target: Any, base: Any, h: float, weights: Any, first: int, stages: int, work: Any, n: int) -> None:
-    """target = base + h sum_j weights[first + j] k_j."""
-    for i in range(n):
-        target[i] = base[i]
-    for j in range(stages):
-        factor = h * weights[first + j]
-        if factor != 0.0:
-            row = j * n
-            for i in range(n):
-                target[i] += factor * work[row + i]
+    """target = base + h sum_j weights[first + j] k_j; of few states the sums of three at a time stay in registers."""
+    if n >= LONG:
+        for i in range(n):
+            target[i] = base[i]
+        for j in range(stages):
+            factor = h * weights[first + j]
+            if factor != 0.0:
+                row = j * n
+                for i in range(n):
+                    target[i] += factor * work[row + i]
+        return
+    i = 0
+    while i + 3 <= n:
+        a, b, c = base[i], base[i + 1], base[i + 2]
+        at = i
+        for j in range(stages):
+            factor = h * weights[first + j]
+            if factor != 0.0:
+                a += factor * work[at]
+                b += factor * work[at + 1]
+                c += factor * work[at + 2]
+            at += n
+        target[i], target[i + 1], target[i + 2] = a, b, c
+        i += 3
+    while i < n:
+        a = base[i]
+        for j in range(stages):
+            a += h * weights[first + j] * work[j * n + i]
+        target[i] = a
+        i += 1
 
 
 @hot
@@ -98,15 +121,17 @@ def _not_finite(clock: Clock, count: Count, const: Any, h: float, s: int, work: 
 
 
 @hot
-def _watch_stiffness(clock: Clock, count: Count, limit: float, h: float, s: int, work: Any, stage: Any, x: Any) -> None:
+def _watch_stiffness(count: Count, limit: float, h: float, before: Any, stage: Any, f: Any, x: Any) -> None:
     """Count successive steps in which h times the dominant rate lies beyond the method's stability, those near it, and those not far below.
+
+    The rate is that between the last stage, with its slope ``before``, and the new point.
 
     With tight tolerances forced stiff motions are held at about two thirds of the limit: their errors in what decays fast are as large as allowed.
     """
     n = count.n
     slopes = points = 0.0
     for i in range(n):
-        slopes += (work[s * n + i] - work[(s - 1) * n + i]) ** 2
+        slopes += (f[i] - before[i]) ** 2
         points += (x[i] - stage[i]) ** 2
     rate = abs(h) * math.sqrt(slopes / points) if points > 0.0 else 0.0
     if rate > limit:
@@ -143,13 +168,17 @@ def step(address: int) -> int:
     ints = frame.ints
     s, closing, extra = ints[0], ints[1] == 1, ints[3]
     work = frame.work
-    stage = work[n * (s + 1 + extra) :]
+    before, stage = work[n * (s - 1) :], work[n * (s + 1 + extra) :]
     const = frame.constants
     x_old, x, f = frame.x_old, frame.x, frame.f
     adaptive = count.adaptive == 1
+    # where a projection follows the steps, f is found once, behind it
+    watched_late = const[2] > 0.0 and not closing and frame.project != 0 and count.restart == 0
     status = evaluate_here(frame, clock, count)
     if status != 0:
         return status
+    if watched_late:
+        _watch_stiffness(count, const[2], clock.h_used, before, stage, f, x)
     for i in range(n):
         x_old[i] = x[i]
         work[i] = f[i]
@@ -183,12 +212,10 @@ def step(address: int) -> int:
         for i in range(n):
             f[i] = work[s * n + i]
         count.fresh = 1
-    elif const[2] > 0.0:
+    elif const[2] > 0.0 and frame.project == 0:
         status = evaluate_here(frame, clock, count)
-        for i in range(n):
-            work[s * n + i] = f[i]
-    if const[2] > 0.0:
-        _watch_stiffness(clock, count, const[2], h, s, work, stage, x)
+    if const[2] > 0.0 and count.fresh == 1:
+        _watch_stiffness(count, const[2], h, before, stage, f, x)
     return status
 
 
@@ -213,7 +240,7 @@ def dense(address: int) -> int:
         return 0
     after = HEAD + 4 * s + 2 + s * (s - 1) // 2
     const = frame.constants
-    x_old, stage = frame.x_old, frame.work[n * rows :]
+    x_old, stage = frame.x_old, frame.work[n * (rows + 1) :]
     row = after + extra
     for e in range(extra):
         _combine(stage, x_old, h, const, row, s + 1 + e, work, n)
@@ -246,6 +273,6 @@ def method(tableau: Tableau) -> Method:
         dense=dense.address,
         constants=constants,
         integers=sizes,
-        work=lambda n: (s + 2 + extra) * n,
+        work=lambda n: (s + 3 + extra) * n,
         degree=max(int(sizes[2]), 3),
     )
