@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import ModelError, nearest
 from ..symbolic.expr import LOGICAL, Expr
+from .dimensions import unit_of
 from .joints import Coordinate
 from .switches import Holding, several
 from .values import value
@@ -85,7 +86,7 @@ class EventMethods:
             changed = self._changed(target, name)
             if changed in new:
                 raise ModelError(f"event '{name}': jump= gives '{changed}' two new values")
-            new[changed] = value(e, f"event '{name}': jump")
+            new[changed] = value(e, f"event '{name}': new value of '{changed}'", unit_of(changed), law=True)
         switches: dict[str, bool] = {}
         switched = [*((x, False) for x in several(release)), *((x, True) for x in several(engage))]
         for held, holds in switched:

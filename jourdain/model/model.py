@@ -437,6 +437,9 @@ class Model(
         from ..results.solution import Solution
         from ..systems.system import System
 
+        kinds = {"_parameters": "parameter_set"} | {kind: kind for kind in ("bodies", "joints", "inputs", "outputs")}
+        if kind := next((word for own, word in kinds.items() if name in vars(self).get(own, ())), None):
+            return f"{told} of its own; it is m.{kind}['{name}']"
         if name.partition("_")[0] in ("remove", "delete", "del"):
             return f"{told}: nothing is taken out of a model again; describe it anew without that part, in a function that makes the model"
         if meant(name) != name and meant(name) not in dir(type(self)):
