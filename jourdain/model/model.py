@@ -510,7 +510,9 @@ class Model(
         article = "an" if kind[0] in "aeiou" else "a"
         if not name or not isinstance(name, str):
             raise ModelError(f"{article} {kind} needs a name, got {name!r}")
-        if name in existing or (kind == "body" and name == "ground"):
+        if kind == "body" and name == "ground":
+            raise ModelError("the body 'ground' is there already: it is m.ground, and the table [ground] in a model file")
+        if name in existing:
             raise ModelError(f"there is {article} {kind} '{name}' already; names must be unique")
 
     def _unlocked(self, what: str) -> None:
