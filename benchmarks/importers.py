@@ -121,13 +121,14 @@ def _followed(path: Path, other: Any) -> Any:
     G = np.zeros((len(names), len(leaders)))
     q0 = np.zeros(len(names))
     for i, name in enumerate(names):
-        mimic = followers.get(name)
-        if mimic is None:
-            G[i, leaders.index(name)] = 1.0
-        elif mimic.get("joint") in leaders:
-            G[i, leaders.index(mimic.get("joint"))], q0[i] = float(mimic.get("multiplier", 1.0)), float(mimic.get("offset", 0.0))
-        else:
+        factor, mimic = 1.0, followers.get(name)
+        while mimic is not None:  # leaders may follow others
+            q0[i] += factor * float(mimic.get("offset", 0.0))
+            factor, name = factor * float(mimic.get("multiplier", 1.0)), mimic.get("joint")
+            mimic = followers.get(name)
+        if name not in leaders:
             return q, v, a, M, force, names
+        G[i, leaders.index(name)] = factor
     import pinocchio as pin
 
     model = pin.buildModelFromUrdf(str(path))

@@ -154,7 +154,7 @@ def _target(system: System, path: str, given: Any) -> Target:
         p, R, weights = None, given, (1.0, 1.0)
     if min(weights) < 0:
         raise InputError(f"{what}: weights must not be negative, got {weights}")
-    position = None if p is None else np.array([float(e) for e in vector(p, what)])
+    position = None if p is None else np.array([float(e) for e in vector(p, what, "m")])
     rotation = None if R is None else np.array([float(e) for e in rotation_value(_plain(R), what).entries]).reshape(3, 3)
     return Target(path, position, rotation, *weights)
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ModelError, nearest
+from ..spelling import british
 from ..symbolic.expr import ZERO, Expr, add
 from ..symbolic.vectors import IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Vector, steiner
 from ..told import told
@@ -106,6 +107,17 @@ class Body(Assigned):
         }
     )
 
+    #: Where what people ask a body for is found.
+    elsewhere: ClassVar = (
+        dict.fromkeys(
+            ("com", "centre_of_mass", "center_of_mass"), "body.moment is its mass times the place of its centre of mass, in its own axes"
+        )
+        | dict.fromkeys(
+            ("position", "velocity", "orientation", "rotation", "acceleration", "angular_velocity", "x", "y", "z"),
+            "where it is follows from its joints: m.sensor(name, body) gives symbols for laws and outputs, results have channels by the paths of frames",
+        )
+        | dict.fromkeys(("joint", "joints", "parent", "children"), "m.joints has all joints by name, each with .parent and .child")
+    )
     #: Whether it deforms.
     bends: ClassVar[bool] = False
 
@@ -129,6 +141,16 @@ class Body(Assigned):
         self.nodes: set[str] = set()
         #: Amplitudes of its deformation; a rigid body has none.
         self.modes: tuple[Coordinate, ...] = ()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or "contributions" not in self.__dict__:  # asked by copies that are not yet filled
+                raise AttributeError(name)
+            known = [n for n in (*vars(self), *dir(type(self))) if not n.startswith("_")]
+            near = [own] if (own := british(name, known)) in known else nearest(name, known, 1)
+            told = self.elsewhere.get(name, f"did you mean {near[0]}?" if near else "")
+            raise AttributeError(f"body '{self.name}' has no '{name}'" + (f"; {told}" if told else ""))
 
     @property
     def surfaces(self) -> list[Any]:

@@ -60,6 +60,11 @@ def declared(symbol: Expr, unit: str) -> Expr:
     return symbol
 
 
+def unit_of(symbol: Expr) -> str | None:
+    """The unit of a coordinate, a parameter, an input or a state; None where none is known."""
+    return natural_units.get(symbol) or declared_units.get(symbol)
+
+
 def clash(e: Expr, expects: str) -> Clash | None:
     """The first term of an expression that has certainly another dimension than the unit ``expects``, None if there is none."""
     if not declared_units or e in unjudged:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import ModelError, nearest
 from ..symbolic.expr import LOGICAL, Expr
+from .dimensions import unit_of
 from .joints import Coordinate
 from .switches import Holding, several
 from .values import value
@@ -56,16 +57,17 @@ class EventMethods:
         def coordinates(self) -> list[Coordinate]: ...
         def engaged(self, held: Holding) -> Expr: ...
         def _may_let_go(self, held: Holding) -> None: ...
+        def _holding(self, given: Holding | str) -> Holding: ...
 
     def event(
         self, name: str, guard: Any, direction: int = 0, terminal: bool = False, jump: Mapping[Expr, Any] | Mapping[str, Any] | None = None,
-        release: Holding | Sequence[Holding] | None = None, engage: Holding | Sequence[Holding] | None = None,
+        release: Holding | str | Sequence[Holding | str] | None = None, engage: Holding | str | Sequence[Holding | str] | None = None,
     ) -> ModelEvent:  # fmt: skip
         """Something that happens when ``guard`` crosses zero (rising: +1, falling: −1, both: 0).
 
         ``terminal`` ends the simulation; ``jump={joint.velocity: -0.8 * joint.velocity}`` changes the state there; what changes may be named
         by its channel, ``"hinge.angle_rate"``.
-        ``release`` and ``engage`` name joints and constraints that let go, or hold from then on: velocities change there as by an impact
+        ``release`` and ``engage`` give joints and constraints, or their names, that let go, or hold from then on: velocities change there as by an impact
         without rebound, and the run goes on.
         """
         self._unlocked(f"event '{name}'")
@@ -85,9 +87,9 @@ class EventMethods:
             changed = self._changed(target, name)
             if changed in new:
                 raise ModelError(f"event '{name}': jump= gives '{changed}' two new values")
-            new[changed] = value(e, f"event '{name}': jump")
+            new[changed] = value(e, f"event '{name}': new value of '{changed}'", unit_of(changed), law=True)
         switches: dict[str, bool] = {}
-        switched = [*((x, False) for x in several(release)), *((x, True) for x in several(engage))]
+        switched = [(self._holding(x), holds) for given, holds in ((release, False), (engage, True)) for x in several(given)]
         for held, holds in switched:
             self._may_let_go(held)
             if held.name in switches:

@@ -443,6 +443,9 @@ class Model(
         from ..results.solution import Solution
         from ..systems.system import System
 
+        kinds = {"_parameters": "parameter_set"} | {kind: kind for kind in ("bodies", "joints", "inputs", "outputs")}
+        if kind := next((word for own, word in kinds.items() if name in vars(self).get(own, ())), None):
+            return f"{told} of its own; it is m.{kind}['{name}']"
         if name.partition("_")[0] in ("remove", "delete", "del"):
             return f"{told}: nothing is taken out of a model again; describe it anew without that part, in a function that makes the model"
         if meant(name) != name and meant(name) not in dir(type(self)):
@@ -513,7 +516,9 @@ class Model(
         article = "an" if kind[0] in "aeiou" else "a"
         if not name or not isinstance(name, str):
             raise ModelError(f"{article} {kind} needs a name, got {name!r}")
-        if name in existing or (kind == "body" and name == "ground"):
+        if kind == "body" and name == "ground":
+            raise ModelError("the body 'ground' is there already: it is m.ground, and the table [ground] in a model file")
+        if name in existing:
             raise ModelError(f"there is {article} {kind} '{name}' already; names must be unique")
 
     def _unlocked(self, what: str) -> None:

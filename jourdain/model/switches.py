@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ModelError, short
+from ..errors import ModelError, nearest, short
 from .constraints import Closure, Equation
 from .joints import Joint
 from .values import value
@@ -47,8 +47,9 @@ class SwitchMethods:
         def _unlocked(self, what: str) -> None: ...
         def memory(self, name: str, initial: Any = 0.0, update: Any = None, unit: str = "") -> Expr: ...
 
-    def engaged(self, held: Holding) -> Expr:
-        """1 while a joint or constraint holds, 0 while it has let go; from now on events may release and engage it."""
+    def engaged(self, held: Holding | str) -> Expr:
+        """1 while a joint or constraint (or one of this name) holds, 0 while it has let go; from now on events may release and engage it."""
+        held = self._holding(held)
         self._unlocked(f"'{getattr(held, 'name', held)}'")
         self._may_let_go(held)
         if held.name not in self.switches:
@@ -59,6 +60,17 @@ class SwitchMethods:
                 self.memory(name, 1.0, lambda before: before)
             self.switches[held.name] = self.memories[name]
         return self.switches[held.name].symbol
+
+    def _holding(self, given: Holding | str) -> Holding:
+        """A joint or constraint that may be given by its name."""
+        if not isinstance(given, str):
+            return given
+        known: dict[str, Holding] = {**self.joints, **self.constraints}
+        if given not in known:
+            near = nearest(given, known)
+            told = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(list(known)[:12]) or 'none'}"
+            raise ModelError(f"there is no joint and no constraint '{given}' in the model '{self.name}'; {told}")
+        return known[given]
 
     def _may_let_go(self, held: Holding) -> None:
         """Refuses what events cannot release and engage."""
@@ -76,11 +88,12 @@ class SwitchMethods:
         if isinstance(held, Joint) and held.kind == "free":
             raise ModelError(f"joint '{held.name}' is free: it holds nothing that could let go")
 
-    def release(self, *held: Holding) -> None:
-        """Joints and constraints that do not hold at the start of a run; an event may engage them."""
-        for item in held:
+    def release(self, *held: Holding | str) -> None:
+        """Joints and constraints, or their names, that do not hold at the start of a run; an event may engage them."""
+        items = [self._holding(item) for item in held]
+        for item in items:
             self._may_let_go(item)
-        for item in held:
+        for item in items:
             self.engaged(item)
             self.switches[item.name].initial = value(0.0, item.name)
 

@@ -256,7 +256,7 @@ def contact(
     its centre.  The effective rolling radius is radius − ``roll``·deflection.
     """
     what = f"tyre '{name}'"
-    R0, r, share = value(radius, what + ": radius", "m"), value(crown, what + ": crown", "m"), value(roll, what)
+    R0, r, share = value(radius, what + ": radius", "m"), value(crown, what + ": crown", "m"), value(roll, what + ": roll", "1")
     s = model.sensor(f"{name}.wheel", wheel)
     P, v, w = s.position, s.velocity, s.angular_velocity
     axis = Vector(*(s.reading("rotation", 3 * i + 1) for i in range(3)))
@@ -280,7 +280,7 @@ def _plane(P: Vector, road: Road | None, what: str) -> tuple[Expr, Vector]:
     """Height of the road below a point and its unit normal there."""
     if road is None:
         return ZERO, AXES[2]
-    level = value(road(P.x, P.y), f"{what}: road")
+    level = value(road(P.x, P.y), f"{what}: road", "m")
     slopes = [jvp([level], {c: ONE})[0] for c in (P.x, P.y)]
     if all(d is ZERO for d in slopes):
         return level, AXES[2]

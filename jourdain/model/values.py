@@ -160,7 +160,7 @@ def rpy_rotation(angles: Sequence[Any], what: str) -> Matrix:
 def _quaternion(data: Sequence[Any], what: str) -> Matrix:
     if not isinstance(data, (list, tuple, np.ndarray)) or len(data) != 4:
         raise ModelError(f"{what}: a quaternion has four components (scalar first), got {data!r}")
-    items = [value(e, what) for e in data]
+    items = [value(e, what, "1") for e in data]
     if all(e.is_number for e in items):
         numbers = np.array([float(e) for e in items])
         length = float(np.linalg.norm(numbers))
@@ -173,7 +173,7 @@ def _quaternion(data: Sequence[Any], what: str) -> Matrix:
 def _checked_matrix(data: Any, what: str) -> Matrix:
     if not isinstance(data, (list, tuple, np.ndarray)) or len(data) != 3 or not all(_is_triple(row) for row in data):
         raise ModelError(f"{what}: {data!r} is not a 3×3 matrix")
-    R = Matrix.of([[value(e, what) for e in row] for row in data])
+    R = Matrix.of([[value(e, what, "1") for e in row] for row in data])
     if all(e.is_number for e in R.entries):
         numbers = np.array([float(e) for e in R.entries]).reshape(3, 3)
         if np.abs(numbers @ numbers.T - np.eye(3)).max() > 1e-9 or np.linalg.det(numbers) < 0:

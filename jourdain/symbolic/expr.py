@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -148,6 +148,15 @@ class Expr:
         from .exchange import pack, unpack
 
         return unpack, (pack([self]), 0)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or name in self.__slots__:
+                raise AttributeError(name)
+            from .elsewhere import not_there
+
+            raise AttributeError(not_there(self, name))
 
     @property
     def name(self) -> str:

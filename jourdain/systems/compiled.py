@@ -52,6 +52,11 @@ class Compiled(Shown, ABC):
             told = f"a compiled system has no '{name}'"
             if not name.startswith("_") and hasattr(Solution, meant(name)) and not hasattr(type(self), meant(name)):
                 told += f": ask the solution of a run, sol = s.simulate(…), for sol.{meant(name)}"
+            elif not name.startswith("_") and (model := vars(self).get("model")) is not None:
+                if name in model.parameter_set:
+                    told += f" of its own; the value is s.parameters['{name}'], and s.set_parameters({name}=…) changes it"
+                elif hasattr(model, name):
+                    told += f": ask its model for s.model.{name}"
             raise AttributeError(told, name=name, obj=self)
 
     #: The word by which it was compiled.

@@ -152,7 +152,10 @@ def _check_closely(system: Compiled, state: State, tolerance: float) -> None:
         h, _ = constraint_function(system, "constraints")(np.array([state.t]), state.q)
         i = int(np.argmax(np.abs(h)))
         if abs(h[i]) > tolerance:
-            raise InputError(f"'{system.model.name}': the state does not meet the constraint {rows[i].name} (off by {h[i]:.3g}); {advice}")
+            raise InputError(
+                f"'{system.model.name}': the state does not meet the constraint {rows[i].name} (off by {h[i]:.3g}); "
+                f"{_not_yet(system, rows[i].name) or advice}"
+            )
     f = constraint_function(system, "constraint_velocities")
     extra = {"z": state.z, "u": system.input_values()}
     w, J = f(np.array([state.t]), state.q, state.v, *(extra[n] for n in list(f.inputs)[3:]))
@@ -163,6 +166,16 @@ def _check_closely(system: Compiled, state: State, tolerance: float) -> None:
 
     if loses_rank(J, SINGULAR):
         check_branch(system, state)
+
+
+def _not_yet(system: Compiled, row: str) -> str:
+    """What to write where an event engages what holds at the start already."""
+    model, name = system.model.whole or system.model, row.partition("[")[0]
+    event = next((e.name for e in model.events.values() if e.switches.get(name)), None)
+    if event is None:
+        return ""
+    held = f"m.{'joints' if name in model.joints else 'constraints'}['{name}']"
+    return f"if it holds from the event '{event}' on only, say m.release({held}) before m.compile()"
 
 
 __all__ = ["by_entries", "check_closed", "constraint_function", "jacobian", "jacobian_at", "look_at_start", "velocity_column"]

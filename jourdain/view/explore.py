@@ -149,7 +149,7 @@ def _slider(analysis: Analysis, name: str, ends: Any) -> Slider:
     else:
         unit, bounds = _unit(system, own), (None, None)
     if ends is not None:
-        low, high = (quantity(x, unit) if unit else float(x) for x in ends)
+        low, high = (number(x, f"explore: slider '{name}'", unit or None) for x in ends)
     else:
         low, high = _ends(value, bounds, unit)
     if not low < high:

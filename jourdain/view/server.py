@@ -134,6 +134,9 @@ class Server:
             self._thread.join()
             self._worker.shutdown(cancel_futures=True)
 
+    def __repr__(self) -> str:
+        return f"<page at {self.url}; close() ends it>" if self._thread.is_alive() else f"<page that was at {self.url}; closed>"
+
     def __enter__(self) -> Server:
         return self
 

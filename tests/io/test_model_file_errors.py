@@ -42,7 +42,7 @@ WRONG = [
     (HEAD + '[bodies.b]\nmass = "2*q"', "line 4: body 'b': there is nothing called 'q' here"),
     (HEAD + '[bodies.b]\nmass = 1\ninertia = [1, 2]', "line 5: body 'b': inertia .* three or six values"),
     (HEAD + '[bodies.b]\nmass = 1\ninertia = [[1, 2, 0], [0, 1, 0], [0, 0, 1]]', "line 3: body 'b': inertia: the matrix is not symmetric"),
-    (HEAD + '[bodies.ground]', "line 3: .*body 'ground' already"),
+    (HEAD + '[bodies.ground]', "line 3: .*the table \\[ground\\]"),
     (HEAD + '[bodies.""]', "line 3: a body needs a name"),
     (HEAD + '[bodies.b]\nshapes = [{kind = "ball"}]', "line 4: body 'b': shapes: kind 'ball' is unknown; use one of box"),
     (HEAD + '[bodies.b]\nshapes = [\n{kind = "box", lx = 1, ly = 1}]', r"line 5: body 'b': shapes \(box\) lacks 'lz'"),

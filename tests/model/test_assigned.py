@@ -116,3 +116,29 @@ def test_a_clamped_part_with_modes_of_a_free_one_is_told() -> None:
                 m = jd.Model("cantilever", gravity=(0, 0, 0))
                 m.fixed("clamp", m.ground, m.flexible_body("beam", part, **how).node(node))
                 assert m.compile().modal({}).frequencies[0] == pytest.approx(exact, rel=2e-3)
+
+
+def test_what_is_asked_where_it_is_not() -> None:
+    """Expressions, bodies, models and systems say where a number is that people look for."""
+    m = jd.Model("pendulum")
+    length = m.parameter("length", "60 cm")
+    bob = m.body("bob", mass=1.0, com=(0, 0, -length))
+    m.revolute("hinge", m.ground, bob, axis="y")
+    s = m.compile()
+    for ask, words in (
+        (lambda: length.value, "parameter_set\\['length'\\].value"),
+        (lambda: (2 * length).subs, "substitute"),
+        (lambda: length.sin, "jd.sin"),
+        (lambda: length.nothing, "the expression length has no 'nothing'$"),
+        (lambda: (2 * length).name, "is not a symbol"),
+        (lambda: bob.com, "body.moment"),
+        (lambda: bob.velocity, "m.sensor"),
+        (lambda: bob.color, "did you mean colour"),
+        (lambda: m.length, "m.parameter_set\\['length'\\]"),
+        (lambda: m.bob, "m.bodies\\['bob'\\]"),
+        (lambda: s.length, "s.parameters\\['length'\\]"),
+        (lambda: s.bodies, "s.model.bodies"),
+    ):
+        with pytest.raises(AttributeError, match=words):
+            ask()
+    assert copy.deepcopy(m).bodies["bob"].name == "bob" and copy.copy(length) is not None

@@ -269,3 +269,23 @@ force = "{law}"
         )
         with told:
             loads_model(text)
+
+
+def test_dimensions_of_new_values_coefficients_and_targets() -> None:
+    m = jd.Model("ball")
+    slide = m.prismatic("slide", m.ground, m.body("a", mass=1.0), axis="x")
+    level, speed = m.state("level", unit="m"), m.parameter("speed", "3 m/s")
+    hit = m.event("hit", slide.position - 1.0, jump={slide.velocity: "3 cm/s", level: level + 1.0})
+    assert float(hit.jump[slide.velocity]) == 0.03
+    m.event("again", slide.position - 2.0, jump={slide.velocity: -0.8 * slide.velocity - speed})
+    for name, jump in (("one", {slide.velocity: "3 m"}), ("two", {level: "2 kg"}), ("three", {"slide.displacement": speed})):
+        with pytest.raises(JourdainError, match=f"event '{name}': new value of .* should be in"):
+            m.event(name, slide.position - 3.0, jump=jump)
+    for word in ("friction", "restitution", "static"):
+        with pytest.raises(jd.InputError, match=f"{word}: quantity '2 m' should be in '1'"):
+            jd.contact.rigid(**{"friction": 0.1, word: "2 m"})
+    assert str(jd.contact.rigid(friction="50 %")) == "rigid, μ = 0.5, e = 0"
+    with pytest.raises(jd.InputError, match=r"target of 'a': quantity '3 kg'"):
+        m.compile().inverse_kinematics({"a": ("3 kg", 0, 0)})
+    with pytest.raises(jd.InputError, match="quantity '1 m' should be in '1'"):
+        m.ground.at(0, 0, 0, rotation={"quaternion": ("1 m", 0, 0, 0)})

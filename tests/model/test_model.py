@@ -199,7 +199,7 @@ REFERENCES: dict[str, tuple[Callable[[jd.Model, jd.Body, jd.Body], Any], str]] =
     "unknown path in a joint": (lambda m, a, b: m.revolute("j", "grund", a), r"there is no body or frame 'grund'; did you mean ground\?"),
     "unlike any": (lambda m, a, b: m.frame("zzzz"), "there is no body or frame 'zzzz'; 'm' has ground, a, b$"),
     "two bodies": (lambda m, a, b: m.body("a"), "there is a body 'a' already; names must be unique"),
-    "second ground": (lambda m, a, b: m.body("ground"), "there is a body 'ground' already"),
+    "second ground": (lambda m, a, b: m.body("ground"), "the body 'ground' is there already: it is m.ground"),
     "two joints": (lambda m, a, b: (m.fixed("j", m.ground, a), m.fixed("j", a, b)), "there is a joint 'j' already"),
     "two frames": (lambda m, a, b: (a.frame("f"), a.frame("f")), "body 'a' has a frame 'f' already; choose another name"),
     "two springs": (lambda m, a, b: (m.spring("s", a, b, 1, 1), m.damper("s", a, b, 1)), "there is a load 's' already"),

@@ -211,7 +211,8 @@ def test_what_cannot_let_go_is_refused() -> None:
         (hinge, "pinned to the tree"),
         (fly, "is free"),
         (bar, "rod with a mass"),
-        ("link", "no joint and no constraint"),
+        ("lnk", "no joint and no constraint 'lnk'.*did you mean link"),
+        (a, "no joint and no constraint of the model"),
     ):
         with pytest.raises(jd.ModelError, match=message):
             m.event("x", m.time - 1.0, release=held)
@@ -290,3 +291,26 @@ def test_a_body_held_by_a_joint_that_may_let_go_is_turned_to_its_place(kind: str
         p, R = placed.position[0], placed.rotation[0]
         np.testing.assert_allclose(p, (2 * np.cos(a), 0, 2 * np.sin(a)), atol=1e-9)
         np.testing.assert_allclose(R[:, 0], (np.cos(a), 0, np.sin(a)), atol=1e-9)
+
+
+def test_what_lets_go_may_be_named() -> None:
+    """By its name, as elsewhere; a misspelt one has near names, and what holds too early says what to write."""
+
+    def carts() -> jd.Model:
+        m = jd.Model("carts", gravity=(0, 0, 0))
+        a, b = m.body("a", mass=1.0), m.body("b", mass=2.0)
+        first, second = (m.prismatic(n, m.ground, x, axis="x") for n, x in (("first", a), ("second", b)))
+        m.fixed("hook", a, b)
+        m.event("catch", second.position - first.position, direction=-1, engage="hook")
+        return m
+
+    start = {"second": 1.0, "first.displacement_rate": 3.0}
+    with pytest.raises(jd.InputError, match=r"from the event 'catch' on only, say m.release\(m.joints\['hook'\]\)"):
+        carts().compile().simulate(start, t=1.0)
+    m = carts()
+    m.release("hook")
+    with pytest.raises(jd.ModelError, match="no joint and no constraint 'hok'.*did you mean hook"):
+        m.event("lost", m.joints["first"].position - 9.0, release=["hok"])
+    sol = m.compile().simulate(start, t=1.0)
+    assert sol["second.displacement_rate"][-1] == pytest.approx(1.0, rel=1e-9)
+    assert sol["energy.dissipated"][-1] == pytest.approx(3.0, rel=1e-9)

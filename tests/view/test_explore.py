@@ -228,3 +228,27 @@ def test_the_command_serves_sliders(tmp_path: Path) -> None:
 def test_a_page_without_controls_has_none() -> None:
     page = page_html(explorer().scene(explorer().run()))
     assert '"controls":null' in html.unescape(page)
+
+
+def test_sliders_of_a_loop_whose_start_is_not_given() -> None:
+    """A start value that depends on others in the assembled position takes the place of these."""
+    m = jd.Model("four-bar")
+    a, b, c = (m.body(n, mass=0.1, com=(l / 2, 0, 0), inertia=(0, 1e-3, 1e-3)) for n, l in (("a", 0.1), ("b", 0.3), ("c", 0.25)))
+    m.revolute("motor", m.ground, a, axis="y")
+    m.revolute("pin", a.at(0.1, 0, 0), b, axis="y")
+    m.revolute("bearing", m.ground.at(0.28, 0, 0), c, axis="y")
+    m.revolute("closing", b.at(0.3, 0, 0), c.at(0.25, 0, 0), axis="y")
+    s = m.compile()
+    for name in ("motor", "pin.angle"):
+        e = Explorer(s, [name], None, 0.1)
+        now = e.sliders[0].value
+        for turn in (-0.1, 0.1):
+            run = e.run({name: now + turn})
+            assert run[name if "." in name else f"{name}.angle"][0] == pytest.approx(now + turn, abs=1e-9)
+
+
+def test_a_server_tells_where_its_page_is() -> None:
+    server = pendulum().compile().explore(["length"], {"hinge": 0.1}, t=0.1, open_browser=False)
+    assert server.url in repr(server) and "close()" in repr(server)
+    server.close()
+    assert "closed" in repr(server)

@@ -117,6 +117,10 @@ class Analysis:
         found = [k for k, names in (("parameter", parameters), ("initial", starts)) if name in names and (not colon or k == kind)]
         if len(found) == 1:
             return found[0], name
+        joint = self.system.model.joints.get(name)
+        of_joint = [n for c in (joint.coordinates if joint is not None else ()) for n in c.names if n in starts]
+        if len(of_joint) == 1 and not found and kind != "parameter":
+            return "initial", of_joint[0]
         if found:
             raise InputError(f"variable '{name}' is a parameter and an initial value; write 'parameter:{name}' or 'initial:{name}'")
         near = nearest(name, [*parameters, *starts], 3)

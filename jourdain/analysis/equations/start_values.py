@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...systems.constraints import jacobian
@@ -27,9 +27,12 @@ def closed_start(system: System, given: State | Mapping[str, Any] | None) -> Sta
 
 
 def closed_again(system: System, base: State, changes: Mapping[str, float]) -> State:
-    """The start of a run with other parameters or initial values: independent coordinates and velocities as they were, or as changed."""
-    names = independent_names(base.system, base)
+    """The start of a run with other parameters or initial values: independent coordinates and velocities as they were, or as changed.
+
+    Coordinates that are changed count as independent ones, in the place of others.
+    """
     s = system.reference
+    names = independent_names(base.system, base, {n.removesuffix("_rate") for n in changes} - s.model.states.keys())
     rates = {n: r for n, r in zip((x.removesuffix("_rate") for x in s.velocity_names), s.velocity_names, strict=True)}
     fixed = {n: changes.get(n, base[n]) for n in names}
     speeds = {rates[n]: changes.get(rates[n], base[rates[n]]) for n in names if n in rates}
@@ -44,12 +47,14 @@ def closed_again(system: System, base: State, changes: Mapping[str, float]) -> S
     return found.with_values(z=z, memory=base.memory)
 
 
-def independent_names(system: Any, state: State) -> list[str]:
-    """Independent coordinates of a closed state: those that assembling found, or by elimination."""
+def independent_names(system: Any, state: State, changed: Collection[str] = ()) -> list[str]:
+    """Independent coordinates of a closed state: those that assembling found, or by elimination, where ``changed`` ones are not among them with these."""
     names = [n.removesuffix("_rate") for n in system.velocity_names]
     if isinstance(state, AssembledState) and state.report is not None:
-        return [n for n in state.report.independent if n in system.coordinate_names]
-    parts = partition(jacobian(system.reference, state.q, state.t))
+        found = [n for n in state.report.independent if n in system.coordinate_names]
+        if set(found).issuperset(changed):
+            return found
+    parts = partition(jacobian(system.reference, state.q, state.t), preferred=[j for j, n in enumerate(names) if n in changed])
     return [names[j] for j in parts.independent if names[j] in system.coordinate_names]
 
 

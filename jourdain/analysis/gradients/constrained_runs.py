@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import InputError
 from ...formalisms.functions.dynamics import state_rates
 from ...solvers.sensitivity.field import Field, map_of
 from ...symbolic.expr import ZERO, Expr
@@ -22,6 +23,8 @@ class Constrained(Differentiable):
 
     #: The constants of its functions, where it shares them with other rates.
     shared: Sequence[Expr] | None = None
+    #: Velocities that follow from the others at the start.
+    _dependent: Sequence[int] = ()
 
     def field(self, symbols: Sequence[Expr], keep: list[Any]) -> Field:
         """The rate with its maps."""
@@ -93,7 +96,7 @@ class Constrained(Differentiable):
         nq, nv, c = s.nq, s.nv, self.linked.closure
         slopes, by_constants = self._closure_slopes()
         drive = by_constants @ self.wide_slopes(c, symbols) @ by.T  # how the constraints move with the variables alone
-        dependent = self._dependent()
+        dependent = self._dependent = self._dependent_with({place % nq for _, place in initial if place < nq + nv})
         for first, level in ((0, slice(0, mh)), (nq, slice(mh, len(slopes)))):
             if not len(drive[level]):
                 continue
@@ -102,9 +105,15 @@ class Constrained(Differentiable):
             found[:, [first + j for j in dependent]] = -np.linalg.lstsq(J[:, dependent], others, rcond=1e-9)[0].T
         return found
 
-    def _dependent(self) -> list[int]:
-        """Velocities that follow from the others at the start."""
-        chosen = {velocity_column(self.system, n) for n in independent_names(self.system, self.start)}
+    def _dependent_with(self, given: set[int]) -> list[int]:
+        """Velocities that follow from the others at the start, where some are ``given``."""
+        names = [n.removesuffix("_rate") for n in self.system.velocity_names]
+        chosen = {velocity_column(self.system, n) for n in independent_names(self.system, self.start, {names[j] for j in given})}
+        if not given <= chosen:
+            told = ", ".join(f"'{names[j]}'" for j in sorted(given))
+            raise InputError(
+                f"gradient of '{self.system.model.name}': the starts of {told} cannot all change on their own; its loops leave {len(chosen)} independent"
+            )
         return [j for j in range(self.system.nv) if j not in chosen]
 
     def _closure_slopes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -122,7 +131,7 @@ class Constrained(Differentiable):
             return super().start_bends(xbar, changes, dx, dp, by, symbols)
         nq, mh, c = self.system.nq, self.eq.holonomic, self.linked.closure
         slopes, by_constants = self._closure_slopes()
-        dependent = self._dependent()
+        dependent = self._dependent
         levels = [
             (np.array([first + j for j in dependent], dtype=int), rows) for first, rows in ((0, slice(0, mh)), (nq, slice(mh, len(slopes))))
         ]

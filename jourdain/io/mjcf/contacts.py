@@ -99,19 +99,24 @@ def _pairs(
     model: Model, geoms: Mapping[str, _Geom], shapes: Mapping[int, BodyShape], root: Element, defaults: Defaults
 ) -> list[str]:  # fmt: skip
     """Contacts of their own between two geoms, whatever their masks are; those that the model cannot have are noted."""
-    left_out, uneven = [], []
+    left_out, uneven, again, done = [], [], [], set()
     for e in (defaults.apply(e, None) for section in root.all("contact") for e in section.all("pair")):
         a, b = (e.get(word) or "" for word in ("geom1", "geom2"))
         found = [shapes[id(geoms[n])] for n in (a, b) if n in geoms]
         if len(found) < 2 or not may_touch(model, found[:1], found[1:]):
             left_out.append(f"{a} and {b}")
             continue
+        if (geoms_of := frozenset((a, b))) in done:
+            again.append(f"{a} and {b}")
+            continue
+        done.add(geoms_of)
         given: list[float] = e.numbers("friction").tolist() if e.get("friction") else []
         one, other, spinning, roll, across = (*given, *(USUAL[0], *USUAL, USUAL[2])[len(given) :])
         if one != other or (roll != across and condim(e) == 6):
             uneven.append(f"{a} and {b}")
         model.contact(e.get("name") or f"pair {a} {b}", found[0], found[1], law=Surface((one, spinning, roll), condim(e)).law)
     told = [f"<pair> of <contact> is not taken over, its geoms have no shapes for contacts: {', '.join(left_out)}"] if left_out else []
+    told += [f"<pair> of <contact> that is there again is taken once: {', '.join(again)}"] if again else []
     return told + ([f"friction of <pair> is the first of its numbers in both directions: {', '.join(uneven)}"] if uneven else [])
 
 

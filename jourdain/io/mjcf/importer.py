@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import ChainMap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -110,6 +111,8 @@ class _Importer:
         self.shapes = shapes
         self.unread = Unread(root)
         self.masses: dict[str, Inertial] = {}
+        #: Bodies that have neither <inertial> nor geoms that weigh.
+        self.without_mass: list[str] = []
         #: Principal axes of bodies as the file states them, and bodies that others hang on.
         self.principal: dict[str, np.ndarray] = {}
         self.carriers: set[str] = set()
@@ -202,6 +205,7 @@ class _Importer:
             self.masses[body.name] = together(parts)
         else:
             self.masses[body.name] = Inertial(0.0, np.zeros(3), np.zeros((3, 3)))
+            self.without_mass.append(body.name)
 
     def _site_pose(self, site: Element) -> Pose:
         if "fromto" not in site.attributes:
@@ -228,10 +232,14 @@ class _Importer:
     def _add_masses(self) -> float:
         """Gives bodies their masses; the factor by which all are scaled."""
         s = self.settings
+        if s.boundmass or s.boundinertia:
+            self._place_bounds()
         for inertial in self.masses.values():
             inertial.mass = max(inertial.mass, s.boundmass)
             if s.boundinertia or s.balanceinertia:
                 inertial.inertia = self._adjusted(inertial.inertia)
+        if s.fusestatic and s.settotalmass > 0:
+            self._refuse_still_masses()
         total = sum(i.mass for i in self.masses.values())
         factor = s.settotalmass / total if s.settotalmass > 0 and total > 0 else 1.0
         for name, inertial in self.masses.items():
@@ -239,6 +247,29 @@ class _Importer:
             six = [float(I[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
             self.model.bodies[name].add_mass(factor * inertial.mass, inertial.com.tolist(), six)
         return factor
+
+    def _refuse_still_masses(self) -> None:
+        """Of bodies that become a part of the world MuJoCo counts the mass, or not, by what else in the file names them."""
+        still = {self.model.ground.name}
+        for element, parent, body, _, joints in self.connections:
+            if parent.name in still and not joints:
+                still.add(body.name)
+                if self.masses[body.name].mass > 0.0:
+                    raise element.error(
+                        f"the body '{body.name}' stands still, and by fusestatic its mass may not count in settotalmass, which would scale all others; "
+                        'leave out fusestatic="true"'
+                    )
+
+    def _place_bounds(self) -> None:
+        """Puts the mass that a body has by the compiler's bounds alone where MuJoCo puts it: at what the body's own ``pos`` says, taken in its axes."""
+        poses = {body.name: self.settings.pose(element) for element, _, body, _, _ in self.connections}
+        for name in self.without_mass:
+            self.masses[name].com = at = poses[name].p
+            if at.any():
+                place = ", ".join(f"{x:g}" for x in at)
+                self.model.notes.append(
+                    f"body '{name}': it has mass by boundmass and boundinertia alone, at ({place}), where MuJoCo puts its centre; give it <inertial>"
+                )
 
     def _adjusted(self, inertia: np.ndarray) -> np.ndarray:
         """Principal inertias at least ``boundinertia``, and made equal where they break the triangle inequality."""
@@ -376,7 +407,12 @@ class _Importer:
     def _aligned(self, e: Element, body: str) -> bool:
         """Whether a free joint moves the centre of mass and the principal axes of its body, which nothing hangs on."""
         align = choice(e, "align", ("true", "false", "auto"), "auto")
-        return body not in self.carriers and (align == "true" or (align == "auto" and self.settings.near(e).alignfree))
+        wanted = align == "true" or (align == "auto" and self.settings.near(e).alignfree)
+        if wanted and body in self.carriers and self.settings.fusestatic:
+            self.model.notes.append(
+                f"body '{body}': align: what stands still on it, and fusestatic makes a part of it, keeps it from being aligned here"
+            )
+        return wanted and body not in self.carriers
 
     def _undriven(self, e: Element, name: str, kind: str) -> None:
         """Laws of joints of one freedom that a joint of several has in the file."""
@@ -390,7 +426,18 @@ class _Importer:
         given = element.get("name")
         if given and given in self.model.bodies:
             raise element.error(f"there is a body '{given}' already; names must be unique")
-        return self._fresh(given or "body", self.model.bodies)
+        return self._fresh(given, self.model.bodies) if given else self._fresh("body", ChainMap(self._bodies_named, self.model.bodies))
+
+    @cached_property
+    def _bodies_named(self) -> dict[str, Any]:
+        """The names that bodies have in the file, which those without one may not take."""
+        found, left = {}, [self.root]
+        while left:
+            e = left.pop()
+            left += e.children
+            if e.tag == "body" and (name := e.get("name")):
+                found[name] = e
+        return found
 
     def _joint_name(self, e: Element, body: Body, kind: str) -> str:
         given = e.get("name")

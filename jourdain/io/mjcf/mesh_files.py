@@ -79,8 +79,8 @@ class _Looks:
 
 def _cut(points: np.ndarray, polygon: list[int], looks: _Looks) -> list[list[int]]:
     """Triangles of a polygon: a quadrilateral by the shorter diagonal, others by ears."""
-    if len(polygon) < 3:
-        return []
+    if len(polygon) <= 3:
+        return [polygon] if len(polygon) == 3 else []
     if len(polygon) == 4:
         a, b, c, d = polygon
         shorter = np.sum((points[c] - points[a]) ** 2) < np.sum((points[d] - points[b]) ** 2)

@@ -112,6 +112,7 @@ class Settings:
     boundinertia: float = 0.0
     balanceinertia: bool = False
     settotalmass: float = -1.0
+    fusestatic: bool = False
     inertiagrouprange: tuple[float, float] = (0.0, 5.0)
     meshdir: str = ""
     fitaabb: bool = False
@@ -137,7 +138,7 @@ class Settings:
                 raise element.error(f'eulerseq="{self.eulerseq}" is not three of the letters x, y, z, X, Y, Z')
         if "inertiafromgeom" in given:
             self.inertiafromgeom = choice(element, "inertiafromgeom", ("auto", "true", "false"))
-        for name in ("autolimits", "balanceinertia", "fitaabb", "alignfree"):
+        for name in ("autolimits", "balanceinertia", "fitaabb", "alignfree", "fusestatic"):
             if name in given:
                 setattr(self, name, choice(element, name, ("true", "false")) == "true")
         for name in ("boundmass", "boundinertia", "settotalmass"):

@@ -102,7 +102,7 @@ def rigid(
         raise InputError("contact law: friction = None is no coefficient; give a number (0: no friction)")
     axis = None if along is None else _axis(along)
     arms = [value(x, f"contact law: {word}", "m") for word, x in (("rolling", rolling), ("spinning", spinning))]
-    found = Rigid(mu, value(restitution, "contact law: restitution"), law, held, cone, across, held_across, axis, of, *arms)
+    found = Rigid(mu, value(restitution, "contact law: restitution", "1"), law, held, cone, across, held_across, axis, of, *arms)
     for word in COEFFICIENTS:
         e = getattr(found, word)
         if e is None:
@@ -126,12 +126,12 @@ def _by_direction(word: str, given: Any, along: Any) -> tuple[Expr | None, Expr 
     if not isinstance(given, (tuple, list)):
         if along is not None:
             raise InputError(f"contact law: {word} = {given} with along = {along!r} must be two coefficients: {word}=(0.2, 0.6)")
-        return value(given, f"contact law: {word}"), None
+        return value(given, f"contact law: {word}", "1"), None
     if len(given) != 2:
         raise InputError(f"contact law: {word} = {given!r} must be one coefficient, or two: along a direction and across it")
     if along is None:
         raise InputError(f"contact law: {word} = {given!r} differs by direction; say along= which axis of side of= the first one acts")
-    first, second = (value(x, f"contact law: {word}") for x in given)
+    first, second = (value(x, f"contact law: {word}", "1") for x in given)
     return first, second
 
 

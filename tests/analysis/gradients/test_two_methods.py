@@ -314,3 +314,24 @@ def test_what_is_not_carried_is_refused_by_name(change: dict[str, Any], told: st
     with pytest.raises(NotCarried, match=told):
         run.gradient({"x": cr.final("crank.angle")}, ["crank"])
     assert np.isfinite(run.evaluate({"x": cr.final("crank.angle")})["x"])
+
+
+@pytest.mark.parametrize("formulation", ["recursive", "cartesian"])
+def test_starts_that_depend_on_others_where_the_loop_was_assembled(formulation: str) -> None:
+    """Whichever coordinate is named is the independent one, however the start was found; the derivative by it was zero."""
+    m = jd.Model("four-bar")
+    a, b, c = (m.body(n, mass=0.1, com=(l / 2, 0, 0), inertia=(0, 1e-3, 1e-3)) for n, l in (("a", 0.1), ("b", 0.3), ("c", 0.25)))
+    m.revolute("motor", m.ground, a, axis="y")
+    m.revolute("pin", a.at(0.1, 0, 0), b, axis="y")
+    m.revolute("bearing", m.ground.at(0.28, 0, 0), c, axis="y")
+    m.revolute("closing", b.at(0.3, 0, 0), c.at(0.25, 0, 0), axis="y")
+    run = jd.Analysis(m.compile(formulation=formulation), "simulate", {}, t=0.1, rtol=1e-10, atol=1e-12)
+    end = {"end": cr.final("bearing.angle")}
+    for name in ("motor", "bearing.angle_rate"):
+        now = run.value_of(name)
+        ahead, behind = (run.run({name: now + h})["bearing.angle"][-1] for h in (1e-5, -1e-5))
+        for method in ("forward", "adjoint"):
+            found = run.gradient(end, [name], method=method)["end"][0]
+            assert found == pytest.approx((ahead - behind) / 2e-5, rel=1e-5) and abs(found) > 1e-3
+    with pytest.raises(jd.InputError, match="cannot all change on their own"):
+        run.gradient(end, ["motor", "pin"])
