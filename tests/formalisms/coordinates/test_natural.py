@@ -93,7 +93,7 @@ def turned(rng: np.random.Generator) -> np.ndarray:
 
 
 def in_a_plane(rng: np.random.Generator) -> jd.Model:
-    """Hinges, sliders and welds that keep bodies in a coordinate plane, of which the axes of bodies and joints are turned out in any way."""
+    """Hinges, sliders, welds and planar joints that keep bodies in a coordinate plane, of which the axes of bodies and joints are turned out in any way."""
     m = jd.Model("plane", gravity=tuple(rng.normal(size=3)))
     normal = np.eye(3)[rng.integers(3)]
     R: dict[str, np.ndarray] = {"ground": np.eye(3)}
@@ -105,9 +105,13 @@ def in_a_plane(rng: np.random.Generator) -> jd.Model:
         a = parent.frame(f"a{i}", rng.normal(size=3).tolist(), (R[parent.name].T @ axes).tolist())
         b = body.frame(f"b{i}", rng.normal(size=3).tolist(), (R[body.name].T @ axes).tolist())
         way = np.cross(normal, rng.normal(size=3))
-        kind = rng.choice(["revolute", "revolute", "prismatic", "fixed"])
+        kind = rng.choice(["revolute", "revolute", "prismatic", "fixed", "planar"])
         along = {"revolute": normal * rng.choice([-1.0, 1.0]), "prismatic": way}.get(kind)
-        m.joint(kind, f"j{i}", a, b, **({} if along is None else {"axis": (axes.T @ along).tolist()}))
+        if kind == "planar" and parent.is_ground:
+            plane = "".join("xyz"[k] for k in range(3) if normal[k] == 0.0)
+            m.planar(f"j{i}", parent.at(0.1, 0.2, 0.3), body.frame(f"p{i}", (0.3, 0.2, 0.1), R[body.name].T.tolist()), plane=plane)
+        else:
+            m.joint("fixed" if along is None else kind, f"j{i}", a, b, **({} if along is None else {"axis": (axes.T @ along).tolist()}))
     m.load("push", body.at(0.1, 0.2, 0.3), force=(1.0, 2.0, 3.0), torque=(0.3, 0.2, 0.1))
     return m
 
