@@ -131,6 +131,7 @@ _LATER = {
 
 for _name in ("evaluate", "symbol", "symbols", "table"):
     globals()[_name] = _told_name(_import_module(".symbolic", __name__), _name)
+del _name
 
 _forks_do_no_harm()
 _install_older_names()

@@ -129,9 +129,7 @@ def settings_of(
     system: System, span: tuple[float, float], method: str | None, options: Mapping[str, Any]
 ) -> tuple[Settings, Mapping[str, Any]]:
     """Method, step control and output, and the options that are the formulation's own."""
-    for name in TIMES if options else ():
-        if isinstance(options.get(name), str):
-            options = {**options, name: seconds(options[name], f"simulate '{system.model.name}': {name}")}
+    options = in_seconds(options, f"simulate '{system.model.name}'")
     if isinstance(method, (int, float)):
         raise InputError(f"simulate '{system.model.name}': method = {method!r} is no method; a step is given as step={method!r}")
     word = system.method if method is None else spelled(method)
@@ -146,6 +144,14 @@ def settings_of(
     common["steps"] = _given_steps(system.model.name, common["steps"], given)
     settings = Settings(word, times=times, given=frozenset(given), **common)
     return settings, {n: x for n, x in options.items() if n not in DEFAULTS}
+
+
+def in_seconds(options: Mapping[str, Any], what: str) -> Mapping[str, Any]:
+    """Options whose times may be written with units, in seconds."""
+    for name in TIMES if options else ():
+        if isinstance(options.get(name), str):
+            options = {**options, name: seconds(options[name], f"{what}: {name}")}
+    return options
 
 
 @lru_cache(64)

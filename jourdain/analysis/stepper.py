@@ -17,7 +17,7 @@ from ..systems.phases import phase
 from ..systems.run import DEFAULTS, Settings
 from ..systems.state import State
 from ..systems.stepper import Engine, Stepper, checked_names
-from .simulate import end_of, released_at, spelled
+from .simulate import end_of, in_seconds, released_at, spelled, with_parameters
 
 if TYPE_CHECKING:
     from ..systems.system import System
@@ -29,11 +29,11 @@ TAKES = ("rtol", "atol", "max_step", "max_steps")
 def stepper(
     system: System, x0: State | Solution | Mapping[str, Any] | None, step: float | str, method: str | None = None, *,
     inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None, others: Mapping[str, Any] | None = None,
-    parameters: np.ndarray | None = None, **options: Any,
+    parameters: Mapping[str, Any] | np.ndarray | None = None, **options: Any,
 ) -> Stepper:  # fmt: skip
     """A stepper from a state; all options are told by :meth:`.System.stepper`."""
     if parameters is not None:
-        system = system.copy(parameters)
+        system = with_parameters(system, parameters)
     model = system.model
     step = instant(step, f"stepper '{model.name}': step")
     if not (isinstance(step, (int, float, np.number)) and 0.0 < step < np.inf):
@@ -49,6 +49,7 @@ def stepper(
     system.check_inputs(given)
     _check_inputs(model.name, given, acting, called)
     word = _method(system, method)
+    options = dict(in_seconds(options, f"stepper '{model.name}'"))
     common = {n: x for n, x in options.items() if n in TAKES}
     adaptive = word in METHODS and load_method(word).adaptive
     settings = Settings(word, step=None if adaptive else float(step), given=frozenset(common), **common)

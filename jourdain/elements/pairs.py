@@ -69,6 +69,10 @@ class Pair(Element):
             return JointVectors(gap, (), ())
         return JointVectors(gap, self.a.axes(p, "a", numbers(s, "frame_a")), self.b.axes(p, "b", numbers(s, "frame_b")))
 
+    def angles(self, frame: Sequence[NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+        """Constants that say how the axes of a given frame stand to each other; of most pairs they are right angles."""
+        return {}
+
     def freedoms(self, s: Symbols) -> list[Freedom]:
         """Columns of the discrete null space: relative motions (ω, velocity of the joint point) at mean coordinates."""
         raise NotImplementedError
@@ -213,6 +217,10 @@ class Universal(Pair):
         """Four rows."""
         v = self.vectors(s, s)
         return [*coincidence(v.gap), ("cross", (sub(v.a[0].dot(v.b[1]), s.cosine),))]
+
+    def angles(self, frame: Sequence[NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+        """The cosine between both axes of the cross."""
+        return {"cosine": np.atleast_1d(frame[0] @ frame[1])}
 
     def place(
         self, point: ArrayLike, axis: ArrayLike | None = None, a: ArrayLike | None = None, b: ArrayLike | None = None,

@@ -34,6 +34,8 @@ from .unknowns import Elimination, eliminate
 FRICTION_SPEED = 1e-3
 #: A constraint that no motion changes holds if it is below this.
 HOLDS = 1e-12
+#: Values of all symbols, and how many, at which a row that holds by itself is seen to do so.
+ANYWHERE, SAMPLES = (0.2, 1.2), 2
 
 
 @dataclass(frozen=True)
@@ -302,7 +304,23 @@ class Equations:
             if isinstance(item, Equation):
                 self._refuse_unknowns(item)
                 self._add_row(found, item.name, self.resolve([item.expression])[0], item.nonholonomic)
+        found = self._without_idle(found)
         return [r for r in found if not r.nonholonomic] + [r for r in found if r.nonholonomic]
+
+    def _without_idle(self, found: list[Row]) -> list[Row]:
+        """Rows without those of joints and closures that hold by themselves but for rounding, as between frames turned by numbers: they would be divided by it.
+
+        What vanishes at random values of everything vanishes everywhere.  Rows of rods are squares of lengths, which may be as small.
+        """
+        owners = {*self.model.joints, *(c.name for c in self.closures if c.kind != "rod")}
+        asked = [r for r in found if r.name.rpartition("[")[0] in owners]
+        if not asked:
+            return found
+        rng = np.random.default_rng(0)
+        values = {s: rng.uniform(*ANYWHERE, SAMPLES) for s in free_symbols([r.expression for r in asked])}
+        largest = [np.abs(h).max() for h in evaluate([r.expression for r in asked], values)]
+        idle = {r.name for r, h in zip(asked, largest, strict=True) if h < HOLDS}
+        return [r for r in found if r.name not in idle]
 
     def _refuse_unknowns(self, item: Equation) -> None:
         """Constraints hold positions and velocities, which no unknown can move."""

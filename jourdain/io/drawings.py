@@ -42,10 +42,10 @@ def _load(path: str, scale: tuple[float, float, float]) -> tuple[Mesh, tuple[tup
     """The mesh of a file, and how many of its triangles have which colour, one after the other."""
     if path.lower().endswith(".dae"):
         drawn = read_collada(path)
-        ends = np.cumsum([count for _, count in drawn.painted])
+        colours, counts = zip(*drawn.painted or [(None, 0)], strict=True)
         meshes = [
             mesh((drawn.vertices, faces), display_only=True, colour=colour)
-            for (colour, _), faces in zip(drawn.painted, np.split(drawn.faces, ends[:-1]), strict=True)
+            for colour, faces in zip(colours, np.split(drawn.faces, np.cumsum(counts)[:-1]), strict=True)
         ]
     else:
         meshes = [mesh(path, display_only=True)]

@@ -1,4 +1,4 @@
-"""Values of a solution at given times, its names, its last values."""
+"""Values of a solution at given times, its names, its last values; solutions at other times, and parts of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jourdain.errors import InputError, short
 from jourdain.reals import NotReal, real, reals
 from jourdain.results import interpolation
 from jourdain.results.channel import Array, part, unknown
-from jourdain.results.frames import FRAME_FIELDS, FrameChannels
+from jourdain.results.frames import FRAME_FIELDS, FrameChannels, FrameMotion
 from jourdain.results.interpolation import Places, Side
 
 if TYPE_CHECKING:
@@ -132,3 +132,56 @@ class Sample(Mapping[str, Array]):
 
     def __len__(self) -> int:
         return len(self._solution.names)
+
+
+def resampled(sol: Solution, times: ArrayLike | int, side: Side = "right") -> Solution:
+    """`Solution.resample`."""
+    if isinstance(times, (int, np.integer)):
+        if times < 1:
+            raise InputError(f"resample: {times} samples are too few; give at least 1, or times")
+        times = np.linspace(sol.t[0], sol.t[-1], int(times))
+    given = np.atleast_1d(reals(times, "resample: times"))
+    if given.ndim != 1 or not given.size:
+        raise InputError(f"resample: times = {short(times)} must be a row of times, or how many")
+    sample = sol.at(given, side)
+
+    def frames(name: str) -> FrameMotion:
+        motion, places = sol.frame(name), Places(sol.t, sample.t, side)
+
+        def rows(field: str, x: Array) -> Array:
+            if field == "rotation":
+                return interpolation.rotation(places, x)
+            if field == "position" and motion.velocity is not None:
+                return interpolation.hermite(places, x, motion.velocity)
+            return interpolation.linear(places, x)
+
+        return motion.map(rows)
+
+    return sol._derive(sample.t, sample.unread, None if sol.frame_provider is None else frames)
+
+
+def rows_between(sol: Solution, t0: float, t1: float) -> Solution:
+    """Rows in t0 ≤ t ≤ t1, with interpolated ends where these are no samples."""
+    first, last = Places(sol.t, np.array([t0]), "right"), Places(sol.t, np.array([t1]), "left")
+    low = 0 if t0 <= sol.t[0] else int(first.lower[0]) + (not first.exact[0])
+    high = len(sol) if t1 >= sol.t[-1] else int(last.lower[0]) + 1
+    if low >= high:
+        return resampled(sol, [t0, t1] if t0 < t1 else [t0])
+    head, tail = ([] if first.exact[0] else [t0]), ([] if last.exact[0] else [t1])
+    if not head and not tail:
+        return sol._derive(sol.t[low:high], lambda name: sol.channel(name).samples[low:high], sol._row_frames(slice(low, high)))
+    ends = resampled(sol, head + tail)
+    split = len(head)
+
+    def join(edge: Array, inside: Array) -> Array:
+        return np.concatenate([edge[:split], inside[low:high], edge[split:]])
+
+    def rows(name: str) -> Array:
+        return join(ends.channel(name).samples, sol.channel(name).samples)
+
+    def frames(name: str) -> FrameMotion:
+        edge = ends.frame(name)
+        return sol.frame(name).map(lambda field, x: join(getattr(edge, field), x))
+
+    t = np.concatenate([head, sol.t[low:high], tail])
+    return sol._derive(t, rows, None if sol.frame_provider is None else frames)

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jourdain.errors import InputError, short
+from jourdain.errors import InputError
 from jourdain.model.units import UnitError
-from jourdain.reals import reals
-from jourdain.results import interpolation
 from jourdain.results.channel import Array, Channel, UnknownChannelError, as_channel, check_name, unknown
 from jourdain.results.elsewhere import not_there
 from jourdain.results.events import EventTable
 from jourdain.results.frames import FRAME_FIELDS, FRAME_UNITS, FrameChannels, FrameMotion, FrameProvider, as_motion
-from jourdain.results.interpolation import Places, Side
+from jourdain.results.interpolation import Side
 from jourdain.results.metadata import plain
-from jourdain.results.sample import Final, Names, Sample, seconds
+from jourdain.results.sample import Final, Names, Sample, resampled, rows_between, seconds
 from jourdain.shown import Shown, in_notebook
 
 if TYPE_CHECKING:
@@ -343,28 +341,7 @@ class Solution(Shown):
         Frames are computed anew if the frame provider can be rebound; otherwise positions follow cubic Hermite
         polynomials and rotations turn at constant rate between samples.
         """
-        if isinstance(times, (int, np.integer)):
-            if times < 1:
-                raise InputError(f"resample: {times} samples are too few; give at least 1, or times")
-            times = np.linspace(self.t[0], self.t[-1], int(times))
-        given = np.atleast_1d(reals(times, "resample: times"))
-        if given.ndim != 1 or not given.size:
-            raise InputError(f"resample: times = {short(times)} must be a row of times, or how many")
-        sample = self.at(given, side)
-
-        def frames(name: str) -> FrameMotion:
-            motion, places = self.frame(name), Places(self.t, sample.t, side)
-
-            def rows(field: str, x: Array) -> Array:
-                if field == "rotation":
-                    return interpolation.rotation(places, x)
-                if field == "position" and motion.velocity is not None:
-                    return interpolation.hermite(places, x, motion.velocity)
-                return interpolation.linear(places, x)
-
-            return motion.map(rows)
-
-        found = self._derive(sample.t, sample.unread, None if self.frame_provider is None else frames)
+        found = resampled(self, times, side)
         found.touching = self.touching  # contacts are looked up in the run itself
         return found
 
@@ -377,46 +354,19 @@ class Solution(Shown):
         a, b = seconds(t0), seconds(t1)
         if not a <= b:
             raise InputError(f"between({t0!r}, {t1!r}): the first time is not before the second; swap them")
-        found = self._rows_between(a, b)
+        found = rows_between(self, a, b)
         first = a if a <= self.t[0] else math.nextafter(a, math.inf)
         found._events = lambda: self.events.between(first, b)
         return found
-
-    def _rows_between(self, t0: float, t1: float) -> Solution:
-        first, last = Places(self.t, np.array([t0]), "right"), Places(self.t, np.array([t1]), "left")
-        low = 0 if t0 <= self.t[0] else int(first.lower[0]) + (not first.exact[0])
-        high = len(self) if t1 >= self.t[-1] else int(last.lower[0]) + 1
-        if low >= high:
-            return self.resample([t0, t1] if t0 < t1 else [t0])
-        head, tail = ([] if first.exact[0] else [t0]), ([] if last.exact[0] else [t1])
-        if not head and not tail:
-            return self._derive(self.t[low:high], lambda name: self.channel(name).samples[low:high], self._row_frames(slice(low, high)))
-        ends = self.resample(head + tail)
-        split = len(head)
-
-        def samples(solution: Solution, name: str) -> Array:
-            return solution.channel(name).samples
-
-        def join(before: Array, inside: Array, after: Array) -> Array:
-            return np.concatenate([before, inside, after])
-
-        def rows(name: str) -> Array:
-            edge = samples(ends, name)
-            return join(edge[:split], samples(self, name)[low:high], edge[split:])
-
-        def frames(name: str) -> FrameMotion:
-            edge = ends.frame(name)
-            return self.frame(name).map(lambda field, x: join(getattr(edge, field)[:split], x[low:high], getattr(edge, field)[split:]))
-
-        t = join(np.array(head), self.t[low:high], np.array(tail))
-        return self._derive(t, rows, None if self.frame_provider is None else frames)
 
     def select(self, *patterns: str) -> Solution:
         """The solution with only the channels that match the glob patterns."""
         names = self.names(*patterns)
         if not names:
             raise unknown("channel", " ".join(patterns), self._channels)
-        return self._derive(self.t, lambda name: self.channel(name).samples, self.frame_provider, names)
+        found = self._derive(self.t, lambda name: self.channel(name).samples, self.frame_provider, names)
+        found.touching = self.touching
+        return found
 
     def with_channels(self, **channels: Any) -> Solution:
         """The solution with further channels; for names with dots use ``with_channels(**{"rod.force": …})``."""
@@ -426,6 +376,7 @@ class Solution(Shown):
         )  # fmt: skip
         rebind = getattr(self.frame_provider, "rebind", None) if channels.keys() & self._channels.keys() else None
         new.frame_provider = rebind(new) if rebind is not None else self.frame_provider
+        new.touching = self.touching
         return new
 
     def with_frames(self, *names: str) -> Solution:

@@ -105,7 +105,7 @@ class Touches(Shown, Sequence[Touch]):
 def cells(t: Touch) -> tuple[str, ...]:
     """The line of a contact in tables."""
     point, normal, force = (f"({_numbers(x, digits)})" for x, digits in ((t.point, 4), (t.normal, 3), (t.force, 5)))
-    return t.contact, t.body_a, t.body_b, point, normal, f"{t.gap:.3g}", force, t.state
+    return t.contact, t.body_a, t.body_b, point, normal, f"{t.gap + 0.0:.3g}", force, t.state
 
 
 def _numbers(x: np.ndarray, digits: int = 6) -> str:

@@ -161,7 +161,7 @@ class System(Compiled):
         inputs: Sequence[str] | None = None,
         outputs: Sequence[str] | None = None,
         others: Mapping[str, Any] | None = None,
-        parameters: np.ndarray | None = None,
+        parameters: Mapping[str, Any] | np.ndarray | None = None,
         rtol: float | None = None,
         atol: float | None = None,
         max_step: float | str | None = None,

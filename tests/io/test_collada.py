@@ -143,6 +143,14 @@ def test_a_robot_is_drawn_in_the_colours_of_its_meshes_unless_it_says_another(tm
         assert max(x.triangles()[0][:, 0].max() for x in drawn) == pytest.approx(2.0 * read_collada(square()).vertices[:, 0].max())
 
 
+def test_a_scene_without_triangles_draws_nothing(tmp_path):
+    (tmp_path / "part.dae").write_text('<COLLADA><asset><unit meter="1"/></asset><library_geometries/></COLLADA>')
+    geometry = '<visual><geometry><mesh filename="part.dae"/></geometry></visual>'
+    (tmp_path / "robot.urdf").write_text(f'<robot name="r"><link name="base">{geometry}</link></robot>')
+    drawn = [x for b in model_scene(jd.read_urdf(tmp_path / "robot.urdf", base="fixed")).bodies for x in b.shapes]
+    assert sum(len(x.triangles()[1]) for x in drawn if x.kind == "mesh") == 0
+
+
 def test_meshes_of_a_collection_are_those_another_program_reads():
     coal, folder = pytest.importorskip("coal"), robot_folder()
     if folder is None:

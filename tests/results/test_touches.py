@@ -29,7 +29,10 @@ RIGID = jd.contact.rigid(friction=0.5)
 )
 def test_contacts_of_an_instant_are_a_table(law, options):
     s = _cup_and_ball(law)
-    touches = s.simulate(START, t=0.5, **options).contacts.at(0.4)
+    sol = s.simulate(START, t=0.5, **options)
+    touches = sol.contacts.at(0.4)
+    for other in (sol.select("f1.*"), sol.with_frames("ball"), sol.resample(sol.t)):
+        assert str(other.contacts.at(0.4)) == str(touches)
     assert touches.names == ("floor", "ground", "cup", "ball") and len(touches) == 2
     (ball,) = touches["ball"]
     weight = 1000.0 * 4.0 / 3.0 * np.pi * 1e-3 * 9.81

@@ -370,6 +370,20 @@ def test_restart_from_a_solution_and_other_inputs(systems):
         np.testing.assert_allclose(rows[:, i], sol[name][1:], rtol=0.0, atol=1e-15 if name == "load" else 0.0)
 
 
+@pytest.mark.parametrize("formulation", ["recursive", "semi-recursive", "cartesian", "natural"])
+def test_parameters_by_name_and_times_with_units(formulation):
+    m = jd.Model("pendulum")
+    bob = m.body("bob", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0, 0, -m.parameter("l", 1.0)))
+    m.revolute("hinge", m.ground, bob, axis="y")
+    s = m.compile(formulation=formulation)
+    other = s.copy()
+    other.set_parameters(l=0.6)
+    st = s.stepper({"hinge.angle": 0.5}, "10 ms", "dopri5", outputs=["hinge.angle"], parameters={"l": 0.6}, max_step="1 ms")
+    alike = other.stepper({"hinge.angle": 0.5}, 0.01, "dopri5", outputs=["hinge.angle"], max_step=1e-3)
+    assert [st.advance()[0] for _ in range(3)] == [alike.advance()[0] for _ in range(3)]
+    assert s.parameters["l"] == 1.0
+
+
 def test_quaternions_callbacks_and_channels_read_in_python():
     m = jd.Model("top")
     body = m.body("top", mass=1.0, com=(0, 0, 0.3), inertia=(0.1, 0.1, 0.02))

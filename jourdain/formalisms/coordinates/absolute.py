@@ -449,6 +449,7 @@ class AbsoluteEquations(Equations):
         for item in self.model.constraints.values():
             if isinstance(item, Equation):
                 self._add_row(found, item.name, self.resolve([item.expression])[0], item.nonholonomic)
+        found = self._without_idle(found)
         return [r for r in found if not r.nonholonomic] + [r for r in found if r.nonholonomic]
 
     def transmitted(self, multipliers: Mapping[str, Any]) -> dict[str, Wrench]:

@@ -42,6 +42,8 @@ from .descriptor import BodyMotion, Descriptor, add_entry, add_rods, add_rotors,
 
 #: Directions count as independent when the volume they span (of unit vectors) exceeds this.
 INDEPENDENT = 0.1
+#: By how much the cosine between a body's axis and the plane's normal may differ from one.
+UPRIGHT = 1e-12
 
 
 class Item(NamedTuple):
@@ -132,7 +134,7 @@ class NaturalCoordinates:
     def _orientations(self) -> list[Orientation]:
         """Groups of bodies connected by sliders and welds."""
         ground = self.model.ground.name
-        group = {name: Orientation({name: IDENTITY}, name == ground) for name in (ground, *self.model.bodies)}
+        group = {name: Orientation({name: self._upright(name)}, name == ground) for name in (ground, *self.model.bodies)}
         for d in self.shared:
             if d.kind in _SAME_ORIENTATION:
                 a, b = group[d.a.body.name], group[d.b.body.name]
@@ -147,6 +149,14 @@ class NaturalCoordinates:
                     group[name] = a
         self._group = group
         return list({id(g): g for g in group.values()}.values())
+
+    def _upright(self, name: str) -> Matrix:
+        """The rotation of a body's axes into axes of which, in a plane, that normal to it is one: in the first position where its own are turned out of the plane."""
+        if self.plane is None or name not in self.plane.rotations:
+            return IDENTITY
+        R = self.plane.rotations[name]
+        upright = R[self.plane.normal, self.plane.normal]
+        return IDENTITY if upright.is_number and float(upright) > 1.0 - UPRIGHT else R
 
     def _new(self, name: str, body: Body, local: Vector, point: bool) -> Item:
         """A new point or unit vector as coordinates; in a plane the component normal to it stays what it is in the first position."""
@@ -224,8 +234,8 @@ class NaturalCoordinates:
         while len(chosen) < wanted:
             axes = [Vector.of(e) for k, e in enumerate(np.eye(3)) if k != self.normal]
             local = max(axes, key=lambda e: self._volume([*chosen, Item(e, e, NULL, "")]))
-            own = self._new(f"{first}.direction{len(chosen) + 1}", self.model.bodies[first], local, False)
-            chosen.append(own)
+            own = self._new(f"{first}.direction{len(chosen) + 1}", self.model.bodies[first], group.bodies[first].T @ local, False)
+            chosen.append(own._replace(local=local))
         group.vectors = [v for v in group.vectors if v not in chosen]
         self._directions |= {v.name for v in chosen}
         basis = chosen if self.normal is None else self._completed(chosen[0])

@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from ...native.kernel import hot, jit
+from ..linear.dense import symmetric_factor, symmetric_solve
 from .laws import project, residual, round_impulse
 from .matrix import fill_matrix, list_incidents, number_blocks
 from .newton import SOFT, direction
@@ -83,37 +84,6 @@ def _choose(problem: Any, p: Any, place: Any) -> int:
 
 
 @jit
-def _factor(a: Any, n: int, least: float) -> bool:
-    """A = Uᵀ D⁻¹ U in the upper triangle, D its diagonal, row by row; False where a pivot is not above the least."""
-    for k in range(n):
-        pivot = a[k * n + k]
-        if not pivot > least:
-            return False
-        over, row = 1.0 / pivot, a[k * n :]
-        for i in range(k + 1, n):
-            part, below = over * row[i], a[i * n :]
-            if part != 0.0:
-                for j in range(i, n):
-                    below[j] -= part * row[j]
-    return True
-
-
-@jit
-def _substitute(a: Any, n: int, b: Any) -> None:
-    """Solves A x = b in place with these factors."""
-    for k in range(n):
-        part, row = b[k] / a[k * n + k], a[k * n :]
-        b[k] = part
-        for j in range(k + 1, n):
-            b[j] -= part * row[j]
-    for k in range(n - 1, -1, -1):
-        total, row = 0.0, a[k * n :]
-        for j in range(k + 1, n):
-            total += row[j] * b[j]
-        b[k] -= total / row[k]
-
-
-@jit
 def _fill(problem: Any, place: Any, n: int, soft: float) -> float:
     """W of the rows that hold, with ε λ on its diagonal; the largest λ."""
     a, row, largest = problem.matrix, problem.row, 0.0
@@ -135,10 +105,10 @@ def _fill(problem: Any, place: Any, n: int, soft: float) -> float:
 def _prepare(problem: Any, place: Any, n: int) -> bool:
     """The factors of the rows that hold; where some depend on others, in proximal form, by which these share what they bear."""
     list_incidents(problem)
-    if _factor(problem.matrix, n, SOFT * _fill(problem, place, n, 0.0)):
+    if symmetric_factor(problem.matrix, n, SOFT * _fill(problem, place, n, 0.0)):
         return True
     _fill(problem, place, n, SOFT)
-    return _factor(problem.matrix, n, 0.0)  # type: ignore[no-any-return]
+    return symmetric_factor(problem.matrix, n, 0.0)  # type: ignore[no-any-return]
 
 
 @jit
@@ -153,7 +123,7 @@ def _hold(problem: Any, p: Any, n: int) -> bool:
     for i in range(problem.blocks):
         for r in range(problem.row[i], problem.row[i + 1] if problem.stuck[i] != OPEN else problem.row[i]):
             right[place[r]] = -problem.u[r] if problem.stuck[i] == ALL or r == problem.row[i] else 0.0
-    _substitute(problem.matrix, n, right)
+    symmetric_solve(problem.matrix, n, right)
     for i in range(problem.blocks):
         for r in range(problem.row[i], problem.row[i + 1] if problem.stuck[i] != OPEN else problem.row[i]):
             p[r] += right[place[r]]

@@ -12,7 +12,7 @@ from ..linear.dense import inner
 from ..linear.fronts import eliminate_by_fronts, shortest
 from .accelerations import Arguments, constrained_solution
 
-#: A row shorter than this fraction of the longest is rounding error: it says nothing.
+#: A row shorter than this fraction of the longest, or of one, is rounding error: it says nothing.
 NOISE = 1e-12
 #: Directions below this fraction of a row's length are left alone by the projection: correcting them would amplify noise.
 PROJECTION_TOLERANCE = 1e-3
@@ -34,8 +34,8 @@ def row_square(J: Any, i: int, n: int) -> float:
 
 @jit
 def longest_row(J: Any, m: int, n: int) -> float:
-    """Square of the length of the longest row."""
-    longest = 0.0
+    """Square of the length of the longest row, or one."""
+    longest = 1.0
     for i in range(m):
         longest = max(longest, row_square(J, i, n))
     return longest

@@ -10,6 +10,7 @@ import numpy as np
 from ...native.call import call
 from ...native.kernel import jit, kernel
 from ...native.record import Address, Floats, Integers, Record
+from .projection import NOISE
 
 #: A singular value of J below this part of the largest counts as zero: loops close in a singular position by the root of their residual.
 SINGULAR = 1e-5
@@ -108,7 +109,7 @@ def independent(J: Any, m: int, n: int, L: Any, lists: Any) -> bool:
     if m > n:
         return False
     inverse = L[m * m :]
-    least = SINGULAR * SINGULAR * _products(J, m, n, L, lists, inverse[m * m :])
+    least = max(SINGULAR * SINGULAR * _products(J, m, n, L, lists, inverse[m * m :]), NOISE * NOISE)
     envelope = lists[m + 1 :]
     for i in range(m):
         begin = envelope[i]

@@ -153,3 +153,37 @@ def cholesky_solve(a: Any, n: int, b: Any) -> None:
         b[i] /= a[i * n + i]
         for j in range(i):
             b[j] -= a[i * n + j] * b[i]
+
+
+@jit
+def symmetric_factor(a: Any, n: int, least: float) -> bool:
+    """Factorise a symmetric A = U^T D^-1 U into the upper triangle, D the diagonal of U; False where a pivot is not above the least.
+
+    Row by row, so that matrices of contacts, many of whose entries are zero, take few operations.
+    """
+    for k in range(n):
+        pivot = a[k * n + k]
+        if not pivot > least:
+            return False
+        inverse, row = 1.0 / pivot, a[k * n :]
+        for i in range(k + 1, n):
+            factor, below = inverse * row[i], a[i * n :]
+            if factor != 0.0:
+                for j in range(i, n):
+                    below[j] -= factor * row[j]
+    return True
+
+
+@jit
+def symmetric_solve(a: Any, n: int, b: Any) -> None:
+    """Solve A x = b in place with the factor of `symmetric_factor`."""
+    for k in range(n):
+        factor, row = b[k] / a[k * n + k], a[k * n :]
+        b[k] = factor
+        for j in range(k + 1, n):
+            b[j] -= factor * row[j]
+    for k in range(n - 1, -1, -1):
+        total, row = 0.0, a[k * n :]
+        for j in range(k + 1, n):
+            total += row[j] * b[j]
+        b[k] -= total / row[k]

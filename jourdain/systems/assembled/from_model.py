@@ -157,9 +157,7 @@ class DirectorAssembly(ModelCoordinates):
         constants = self._places(closure.a, closure.b)
         if pair.framed:
             axes = self._axes(closure.kind, closure.data)
-            constants |= self._frames(closure.a, closure.b, axes)
-            if "cosine" in pair.constants:
-                constants["cosine"] = np.atleast_1d(axes[0] @ axes[1])
+            constants |= self._frames(closure.a, closure.b, axes) | pair.angles(axes)
         self.system.add(pair, name, self._attached(closure.a, closure.b), constants)
 
     def _joint(self, joint: Joint) -> None:

@@ -13,6 +13,7 @@ from ...errors import SolverError
 from ...model.contact.methods import refuse_contacts
 from ...results.channel import Channel
 from ...solvers.constraints.balance import WEIGHTLESS, balance, memory_size
+from ...solvers.constraints.projection import NOISE
 from ..compiled import Wrenches
 from ..state import State
 from ..tree.redundancy import redundant_names
@@ -51,6 +52,9 @@ def constrained_accelerations(
     if tau is not None:
         f = f + tau
     nt, m, n = J.shape
+    says_nothing = np.abs(J).max(axis=2, initial=0.0) < NOISE
+    if says_nothing.any():
+        J, g = np.where(says_nothing[..., None], 0.0, J), np.where(says_nothing, 0.0, g)
     a, lam, work, left = np.zeros((nt, n)), np.zeros((nt, m)), np.empty(memory_size(n, m)), np.empty(nt, dtype=np.int64)
     count = balance(M.reshape(nt, n * n), f, J.reshape(nt, m * n), g, a, lam, work, left)
     if count:

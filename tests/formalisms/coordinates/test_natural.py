@@ -84,3 +84,46 @@ def test_mass_is_constant_and_constraints_are_quadratic(form):
     first = sparse_jacobian(rows, d.x)
     second = sparse_jacobian(list(first.values()), d.x)
     assert not any(s.id in moving for s in free_symbols(list(second.values())))
+
+
+def turned(rng: np.random.Generator) -> np.ndarray:
+    """A random rotation."""
+    R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    return R * np.sign(np.linalg.det(R))
+
+
+def in_a_plane(rng: np.random.Generator) -> jd.Model:
+    """Hinges, sliders, welds and planar joints that keep bodies in a coordinate plane, of which the axes of bodies and joints are turned out in any way."""
+    m = jd.Model("plane", gravity=tuple(rng.normal(size=3)))
+    normal = np.eye(3)[rng.integers(3)]
+    R: dict[str, np.ndarray] = {"ground": np.eye(3)}
+    for i in range(4):
+        wide = rng.normal(size=(3, 3))
+        body = m.body(f"b{i}", 1.0 + i, rng.normal(size=3).tolist(), (np.sum(wide**2) * np.eye(3) - wide @ wide.T).tolist())
+        parent = [m.ground, *m.bodies.values()][rng.integers(i + 1)]
+        axes, R[body.name] = turned(rng), turned(rng)
+        a = parent.frame(f"a{i}", rng.normal(size=3).tolist(), (R[parent.name].T @ axes).tolist())
+        b = body.frame(f"b{i}", rng.normal(size=3).tolist(), (R[body.name].T @ axes).tolist())
+        way = np.cross(normal, rng.normal(size=3))
+        kind = rng.choice(["revolute", "revolute", "prismatic", "fixed", "planar"])
+        along = {"revolute": normal * rng.choice([-1.0, 1.0]), "prismatic": way}.get(kind)
+        if kind == "planar" and parent.is_ground:
+            plane = "".join("xyz"[k] for k in range(3) if normal[k] == 0.0)
+            m.planar(f"j{i}", parent.at(0.1, 0.2, 0.3), body.frame(f"p{i}", (0.3, 0.2, 0.1), R[body.name].T.tolist()), plane=plane)
+        else:
+            m.joint("fixed" if along is None else kind, f"j{i}", a, b, **({} if along is None else {"axis": (axes.T @ along).tolist()}))
+    m.load("push", body.at(0.1, 0.2, 0.3), force=(1.0, 2.0, 3.0), torque=(0.3, 0.2, 0.1))
+    return m
+
+
+@pytest.mark.parametrize("formulation", ["natural", "cartesian"])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 5])
+def test_bodies_in_a_plane_whose_axes_are_turned_out_of_it(seed, formulation):
+    rng = np.random.default_rng(seed)
+    m = in_a_plane(rng)
+    s, other = m.compile(), m.compile(formulation=formulation)
+    state = State(s, rng.normal(size=s.nq), rng.normal(size=s.nv), np.zeros(0), 0.0)
+    np.testing.assert_allclose(other.accelerations(state), s.accelerations(state), rtol=1e-9, atol=1e-9)
+    wanted, found = s.reactions(state), other.reactions(state)
+    for name in wanted:
+        np.testing.assert_allclose(found[name], wanted[name], rtol=1e-9, atol=1e-8)

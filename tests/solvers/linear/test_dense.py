@@ -62,3 +62,20 @@ def test_cholesky(n, seed):
     assert a @ x == pytest.approx(b, abs=1e-9)
     a[-1, -1] = -1.0
     assert dense.cholesky(a.ravel().copy(), n) == n
+
+
+@few
+@given(SIZES, SEEDS)
+def test_symmetric_factors_and_their_least_pivot(n, seed):
+    random = np.random.default_rng(seed)
+    root = random.normal(size=(n, n)) * (random.random((n, n)) < 0.6)
+    a, b = root @ root.T + 0.1 * np.eye(n), random.normal(size=n)
+    factor, x = a.ravel().copy(), b.copy()
+    assert dense.symmetric_factor(factor, n, 0.0)
+    upper = np.triu(factor.reshape(n, n))
+    assert upper.T @ (upper / np.diag(upper)[:, None]) == pytest.approx(a, abs=1e-10)
+    dense.symmetric_solve(factor, n, x)
+    assert a @ x == pytest.approx(b, abs=1e-9)
+    least = np.diag(upper).min()
+    assert dense.symmetric_factor(a.ravel().copy(), n, 0.999 * least)
+    assert not dense.symmetric_factor(a.ravel().copy(), n, 1.001 * least)

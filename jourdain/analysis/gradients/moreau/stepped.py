@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -71,29 +71,44 @@ class Stepped:
 
     def _refuse(self, plan: Analysis, values: Mapping[str, float]) -> None:
         """What is not carried along such steps, by name."""
-        m, s = self.system.model, self.system
-        if s.formulation != "recursive" or self.solution.metadata["run"] != "moreau":
-            raise self._refused(f"{s.formulation} {self.solution.metadata['run']} runs by Moreau's steps are not carried", "compile without formulation=, or use method='differences'")  # fmt: skip
-        eq = s.equations_of_motion
-        if eq.rows:
-            raise self._refused(f"constraints ('{eq.rows[0].name}') beside Moreau's steps are not carried yet", "simulate from event to event (method='dopri5'), or use method='differences'")  # fmt: skip
-        groups = (("joint that lets go", m.switches), ("callback", m.callbacks), ("algebraic unknown", m.unknowns), ("memory", m.memories), ("event", m.events), ("rope", m.ropes), ("dry friction of joint", m.dry_friction))  # fmt: skip
-        for word, items in groups:
-            if items:
-                raise self._refused(f"{word} '{next(iter(items))}' beside Moreau's steps is not carried yet")
+        s, run = self.system, self.solution.metadata["run"]
+        if s.formulation != "recursive" or run != "moreau":
+            raise self._refused(
+                f"{s.formulation} {run} runs by Moreau's steps are not carried", "compile without formulation=, or use method='differences'"
+            )
+        rows = s.equations_of_motion.rows
+        if rows:
+            raise self._refused(
+                f"constraints ('{rows[0].name}') beside Moreau's steps are not carried yet",
+                "simulate from event to event (method='dopri5'), or use method='differences'",
+            )
         self.inputs = Inputs(s, plan.kwargs.get("inputs"), plan.start(values).memory)
-        if self.inputs.controllers:
-            raise self._refused(f"the controller of '{next(iter(self.inputs.controllers))}' beside Moreau's steps is not carried yet")
-        for name, law in {**{f"contact '{n}'": c.law for n, c in m.contacts.items()}, **{f"the stop of joint '{n}'": law for n, law in m.rigid_stops.items()}}.items():  # fmt: skip
+        for word, names in self._beside():
+            if names:
+                raise self._refused(f"{word} '{next(iter(names))}' beside Moreau's steps is not carried yet")
+        self._refuse_laws()
+
+    def _beside(self) -> list[tuple[str, Iterable[str]]]:
+        """What acts besides equations and contacts, by name."""
+        m = self.system.model
+        return [
+            ("joint that lets go", m.switches), ("callback", m.callbacks), ("algebraic unknown", m.unknowns), ("memory", m.memories), ("event", m.events),
+            ("rope", m.ropes), ("dry friction of joint", m.dry_friction), ("controller of", self.inputs.controllers),
+            ("bending body", [b.name for b in m.bodies.values() if b.bends]),
+        ]  # fmt: skip
+
+    def _refuse_laws(self) -> None:
+        m = self.system.model
+        laws = {f"contact '{n}'": c.law for n, c in m.contacts.items()} | {
+            f"the stop of joint '{n}'": law for n, law in m.rigid_stops.items()
+        }
+        for name, law in laws.items():
             if not isinstance(law, Rigid):
                 raise self._refused(f"{name} gives way beside Moreau's steps, which is not carried yet")
             if law.law != "newton" or law.cone != "exact":
                 raise self._refused(
                     f"{name} has the impact law '{law.law}' and the cone '{law.cone}', of which newton and exact are carried"
                 )
-        bending = [b for b in m.bodies.values() if getattr(b, "modes", None)] if hasattr(m.bodies, "values") else []
-        if bending:
-            raise self._refused(f"'{bending[0].name}' bends, which is not carried along Moreau's steps yet")
 
     # -- functions -----------------------------------------------------------------------------------------------
 
@@ -185,11 +200,13 @@ class Stepped:
             raise self._refused(f"the matrices of {steps} steps do not fit the memory", "give more memory=, or use method='differences'")
         known = dict(zip(eq.p, s.parameter_vector.tolist(), strict=True)) | dict(zip(eq.u, self.u.tolist(), strict=True))
 
+        made = Steps(self.functions, s.configuration.quaternions, contacts.slack, self.t, self.x, self.u, rows)
+
         def number(step: int, row: np.ndarray) -> int:
-            at = known | dict(zip((eq.t, *eq.q, *eq.v, *eq.z), [float(made.half[step]), *made.middle[0][step].tolist(), *self.x[step, s.nq :].tolist()], strict=True))  # fmt: skip
+            middle = [float(made.half[step]), *made.middle[0][step].tolist(), *self.x[step, s.nq :].tolist()]
+            at = known | dict(zip((eq.t, *eq.q, *eq.v, *eq.z), middle, strict=True))
             return self.places.number(contacts, row[KEY : KEY + 3], row[POINT : POINT + 3], row[NORMAL : NORMAL + 3], at, float(row[GAP]))
 
-        made = Steps(self.functions, s.configuration.quaternions, contacts.slack, self.t, self.x, self.u, rows)
         made.meet(rows, numbered(rows, number))
         self.before, self.by = np.zeros((steps, size, size)), np.zeros((steps, size, count))
         for first in range(0, steps, TOGETHER):
