@@ -61,9 +61,10 @@ class Linearised:
             e = ahead.pop()
             if e.id in wanted:
                 raise RuntimeError(f"{self.name}: a constant of '{e.name}' is not among those that are shared")
-            new = {a.id: a for a in e.args if a.id not in seen}
-            seen |= new.keys()
-            ahead += new.values()
+            for a in e.args:
+                if a.id not in seen:
+                    seen.add(a.id)
+                    ahead.append(a)
 
     def value(self) -> SymbolicFunction:
         """y."""
