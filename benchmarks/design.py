@@ -7,8 +7,12 @@ Processor time, smallest of several rounds in turns, all in one run.  The half c
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from importlib.util import find_spec
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -17,7 +21,7 @@ from .gradients import least
 
 #: Goals by the name of a line.
 GOALS = {
-    "car with loops, adjoint / simulation": 5.0, "vehicle, 8 directions / simulation": 4.0, "CasADi + CVODES / ours": -30.0, "Diffrax / ours": -10.0,
+    "car with loops, adjoint / simulation": 5.0, "car, first gradient / first simulation": 3.0, "vehicle, 8 directions / simulation": 4.0, "CasADi + CVODES / ours": -30.0, "Diffrax / ours": -10.0,
     "evolution of 630 runs by two processes, s": 5.0, "evolution of 6 300 runs by two processes, s": 60.0, "exponent over steps": 1.05, "exponent over bodies": 1.1, "map of 41 x 41 stiffnesses, s": 0.1, "million steps in 64 MB, growth MB": 96.0,
 }  # fmt: skip
 COMFORT = "body.z_acc^2"
@@ -60,7 +64,7 @@ def at_error(mine: dict[str, Any], error: float, rounds: int) -> tuple[float, fl
     import jourdain as jd
 
     s, criteria, wrt = _half_car()
-    for rtol in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8):
+    for rtol in 10.0 ** np.arange(-3.0, -8.1, -1.0 / 3.0):
         run = jd.Analysis(s, "simulate", {}, t=3.0, method="dopri5", rtol=rtol, atol=1e-3 * rtol)
         own = _error(run.gradient(criteria, wrt, method="adjoint").matrix[0], np.array(mine["exact"]))
         if own <= error:
@@ -269,11 +273,78 @@ def evolution(workers: Any = None) -> dict[str, float]:
     return found
 
 
-def shared(workers: Any, seconds: float = 3.0, runs: int = 1000) -> dict[str, float]:
-    """Seconds of many short runs of a pendulum by the caller and by workers that are ready, in turns, and the efficiency of two of them."""
+def first_gradient() -> dict[str, float]:
+    """Seconds of processor time of the car with loops in programs of their own with an empty cache: derivation, compilation and the first simulation; the first
+    gradient behind it; and all of a program that asks for the gradient alone."""
+    found = {}
+    for both in (True, False):
+        with TemporaryDirectory() as cache:
+            code = f"from benchmarks.design import _first; _first({both})"
+            told = subprocess.run(
+                [sys.executable, "-c", code], env=os.environ | {"JOURDAIN_CACHE": cache}, capture_output=True, text=True, check=True
+            )
+        *simulated, gradient = map(float, told.stdout.split())
+        found |= {"simulation": simulated[0], "gradient": gradient} if both else {"gradient alone": gradient}
+    return found
+
+
+def _first(simulates: bool) -> None:
+    import jourdain as jd
+    from jourdain.library import car as cars
+
+    from .car import lane_change
+
+    begun = time.process_time()
+    s = cars.car(lane_change, cruise=True).compile()
+    x = s.assemble({}, velocities=cars.rolling(25.0))
+    if simulates:
+        s.simulate(x, t=5.0, method="dopri5")
+        print(time.process_time() - begun)
+        begun = time.process_time()
+    run = jd.Analysis(s, "simulate", x, t=5.0, method="dopri5")
+    run.gradient({"sway": jd.criteria.integral("chassis.y_rate^2")}, list(s.parameters)[:16], method="adjoint")
+    print(time.process_time() - begun)
+
+
+def independent(seconds: float = 3.0, runs: int = 500, rounds: int = 7) -> float:
+    """What two cores of this machine give at most: a share of the runs in a program of its own alone, over the same beside a second such program."""
+    code = f"from benchmarks.design import _share; _share({seconds}, {runs})"
+    programs = [
+        subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        for _ in range(2)
+    ]
+
+    def asked(some: list[subprocess.Popen[str]]) -> float:
+        for p in some:
+            assert p.stdin is not None
+            p.stdin.write("go\n")
+            p.stdin.flush()
+        return max(float(p.stdout.readline()) for p in some if p.stdout is not None)
+
+    try:
+        asked(programs)
+        alone, both = zip(*((min(asked(programs[:1]), asked(programs[1:])), asked(programs)) for _ in range(rounds)), strict=True)
+    finally:
+        for p in programs:
+            p.kill()
+            p.wait()
+    return min(alone) / min(both)
+
+
+def _share(seconds: float, runs: int) -> None:
+    from jourdain.analysis.workers import results
+
+    task, jobs = _swings(seconds, runs)
+    for _ in sys.stdin:
+        begun = time.perf_counter()
+        list(results(task, jobs, crew=None))
+        print(time.perf_counter() - begun, flush=True)
+
+
+def _swings(seconds: float, runs: int) -> tuple[Any, list[Any]]:
+    """Runs of a pendulum with other masses and dampings."""
     import jourdain as jd
     from jourdain.analysis.design.search import Looks
-    from jourdain.analysis.workers import crew_for, results
 
     m = jd.Model("pendulum")
     hinge = m.revolute(
@@ -287,7 +358,14 @@ def shared(workers: Any, seconds: float = 3.0, runs: int = 1000) -> dict[str, fl
         {"way": jd.criteria.integral("hinge.angle_rate^2"), "size": jd.criteria.rms("hinge.angle")},
     )
     jobs = [(x, False) for x in np.random.default_rng(0).uniform(size=(runs, 2))]
-    task = Looks(swing, problem.variables, problem.space.criteria)
+    return Looks(swing, problem.variables, problem.space.criteria), jobs
+
+
+def shared(workers: Any, seconds: float = 3.0, runs: int = 1000) -> dict[str, float]:
+    """Seconds of many short runs of a pendulum by the caller and by workers that are ready, in turns, and the efficiency of two of them."""
+    from jourdain.analysis.workers import crew_for, results
+
+    task, jobs = _swings(seconds, runs)
     best = {"alone": np.inf, "shared": np.inf}
     with crew_for(workers) as crew:
         for k in range(8):
@@ -321,11 +399,15 @@ def run(quick: bool = False) -> dict[str, Any]:
         lines |= {f"ours with error {error:.1e}, ms": 1e3 * spent, f"{name} / ours": other["gradient"] / spent}
     found["car"] = car(rounds)
     lines["car with loops, adjoint / simulation"] = found["car"]["ratio"]
+    first = found["first gradient"] = first_gradient()
+    lines["car, first gradient / first simulation"] = first["gradient"] / first["simulation"]
+    lines["car, a gradient alone / first simulation"] = first["gradient alone"] / first["simulation"]
     lines["vehicle, 8 directions / simulation"] = directions(rounds)
     lines["exponent over steps"], lines["exponent over bodies"] = exponents(rounds)
     lines["map of 41 x 41 stiffnesses, s"] = stiffness_map(rounds)
-    for word in (2, "processes:2"):
-        for seconds in (0.4, 3.0, 10.0):
+    for seconds in (0.4, 3.0, 10.0):
+        lines[f"500 runs of {seconds:g} s beside each other, bound"] = independent(seconds)
+        for word in (2, "processes:2"):
             lines[f"1 000 runs of {seconds:g} s by {word}, efficiency"] = shared(word, seconds)["efficiency"]
     if find_spec("pymoo") is not None and not quick:
         lines |= {f"evolution of {n} by two processes, s": x for n, x in evolution("processes:2").items()}

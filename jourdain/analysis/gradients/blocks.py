@@ -8,7 +8,7 @@ Derivatives*, ch. 12).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...results.solution import Solution
+from ...symbolic.expr import Expr
 from ...systems.inputs import Inputs
 from ...systems.run import Outcome, Restart, SimulationError
 from ...systems.state import State, split_state
@@ -80,18 +81,20 @@ class Blocks:
         return self._last[1]
 
 
-def run_within(plan: Analysis, values: Mapping[str, float], memory: float) -> tuple[Solution, Blocks | None]:
-    """A run with all its steps, or, where they do not fit the memory (bytes), one in blocks with the solution of its last one."""
+def run_within(plan: Analysis, values: Mapping[str, float], memory: float, watch: Sequence[Expr] = ()) -> tuple[Solution, Blocks | None]:
+    """A run with all its steps, some of which end where what is watched is zero, or, where they do not fit the memory (bytes), one in blocks with the solution of its
+    last one."""
     system = plan._changed(values)
     args, kwargs = plan._started(system, plan.initial_of(values))
     given = dict(zip(PLACES, args, strict=False)) | kwargs
     rows = int(memory / (8.0 * max(1, system.nq + system.nv + system.nz)))
     wanted = given.get("max_steps")
     limit = max(FEWEST, rows // ROWS_OF_A_STEP)
+    kept = plan.like(**{**plan.kwargs, "watch": list(watch)}) if watch else plan
     if (wanted is not None and wanted <= limit) or system.formulation == "directors":  # whose runs know no bound on their steps
-        return plan.run(values), None
+        return kept.run(values), None
     try:
-        return plan.like(**{**plan.kwargs, "max_steps": limit}).run(values), None
+        return kept.like(**{**kept.kwargs, "max_steps": limit}).run(values), None
     except SimulationError as error:
         if error.solution.metadata["status"] != "max_steps":
             raise

@@ -50,7 +50,7 @@ class Constrained(Differentiable):
 
     def _attach(self) -> None:
         self._take_native()
-        self.linked.attach(self.native, self.record, self.u)
+        self.linked.attach(self.native, self.record, self.u, self._kept_stages())
         project = self.native.project
         self._project = None if project is None else self.with_held(project)
         self.record.project = map_of(self._project, 3)
@@ -58,6 +58,10 @@ class Constrained(Differentiable):
         for word in self._needed:
             self.need(word)
         self._slopes()
+
+    def _kept_stages(self) -> int:
+        """Stages whose rates are those of the mechanism alone, so that their factors serve their pulls, too."""
+        return 0 if self.scheme.implicit or self.touched is not None else self.scheme.s
 
     def _slopes(self) -> None:
         self.slopes = self.linked.motion.slopes

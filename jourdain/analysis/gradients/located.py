@@ -17,10 +17,12 @@ from ...symbolic.expr import KINDS
 from ...systems.run import SimulationError
 from ...systems.touching import PairOfShapes
 from .meetings import meeting_at
+from .prepared import keep_fixed
 from .runs import GradientWarning, NotCarried
 from .switches import surface_text
 
 if TYPE_CHECKING:
+    from ...results.solution import Solution
     from ..design.planned import Analysis
     from .simulated import Simulated
 
@@ -35,8 +37,9 @@ Surface = int | PairOfShapes
 class Located:
     """What has been found on the way: instants with the number of what is zero there, and names of those at which shapes meet."""
 
-    def __init__(self, walk: Simulated) -> None:
-        self.walk = walk
+    def __init__(self, walk: Simulated, begun: bool = False) -> None:
+        """``begun``: the run has ended its steps at fixed instants already."""
+        self.walk, self._begun = walk, begun
         self.watched: list[Surface] = []
         self.bends: set[Surface] = set()
         self.instants: list[tuple[float, int]] = []
@@ -56,11 +59,15 @@ class Located:
         """Lets steps end on surfaces where laws jump or, with ``to_bends``, bend, until there is none left inside a step."""
         walk, surfaces = self.walk, self.walk.code.surfaces
         self.planned = walk.x[-1].copy()
+        fixed = self._end_at_fixed(plan, values) if to_bends else []
         for _ in range(4):
-            jumps, bent = surfaces.crossed(walk.t, walk.x)
+            jumps, bent = surfaces.crossed(*self._without(fixed))
             pairs = self._met()
             crossed: list[Surface] = [*jumps, *bent, *pairs] if to_bends else [*jumps]
             new = [j for j in crossed if j not in self.watched]
+            if fixed:
+                self.bends -= {*jumps}
+                self._name()
             if not new:
                 break
             self.watched += new
@@ -70,6 +77,31 @@ class Located:
                 break
         if walk.run.touched is not None and (walk.run.touched.steep() or self.own):
             self._name_meetings()
+
+    def _end_at_fixed(self, plan: Analysis, values: Mapping[str, float]) -> list[int]:
+        """Lets steps end at instants that nothing moves, whether or not that matters for this design: so the next run can do so from the beginning."""
+        code, walk = self.walk.code, self.walk
+        if not code.fixed:
+            return []
+        found = walk.solution
+        if not self._begun:
+            try:
+                found = plan.keeping_steps(watch=[(code.surfaces.items[j], 0) for j in code.fixed]).run(values)
+            except (SimulationError, InputError):
+                return []
+            keep_fixed(plan, values, walk.criteria, walk.wrt, code)
+        self.watched, self.bends = list(code.fixed), set(code.fixed)
+        self._take(found)
+        return code.fixed
+
+    def _without(self, fixed: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Rows without those at fixed instants, so that laws are looked at on both sides of these, too."""
+        t, x = self.walk.t, self.walk.x
+        if not fixed:
+            return t, x
+        alone, others = ({at for at, k in self.instants if (self.watched[k] in fixed) == own} for own in (True, False))
+        rows = ~np.isin(t, list(alone - others - {*np.asarray(self.walk.solution.events.t).tolist()}))
+        return t[rows], x[rows]
 
     def _run_again(self, plan: Analysis, values: Mapping[str, float]) -> bool:
         """Takes the steps of a run that end on all surfaces; whether there is one, or the instants are put into the walk instead."""
@@ -83,17 +115,11 @@ class Located:
             if isinstance(error, SimulationError) or walk.run.own or walk.run.renews or not self.bends.issuperset(self.watched):
                 self._tell(surface_text(items[-1]), error)
                 return False
-        run = walk.run
-        run.watched = {f"switch {k}": e for k, e in enumerate(items)}
-        run.bends = {f"switch {k}" for k, j in enumerate(self.watched) if j in self.bends}
-        run.steep = {f"switch {k}" for k, j in enumerate(self.watched) if j in self.bends and (found is None or j in surfaces.steep)}
         if found is None:
+            self._name(put=True)
             self._put()
-            return True
-        walk.solution = found
-        run.follow(found)
-        walk._rows_of(found)
-        self.instants = [(float(t), int(k)) for t, k in found.metadata.get("watched", ())]
+        else:
+            self._take(found)
         return True
 
     def tell_renewals(self) -> None:
@@ -149,6 +175,21 @@ class Located:
                 later.first += len(times)
                 later.last += len(times)
             self.added += times.tolist()
+
+    def _name(self, put: bool = False) -> None:
+        """Gives the walk all surfaces by their names, and what happens on them."""
+        run, surfaces = self.walk.run, self.walk.code.surfaces
+        run.watched = {f"switch {k}": surfaces.items[j] if isinstance(j, int) else j for k, j in enumerate(self.watched)}
+        run.bends = {f"switch {k}" for k, j in enumerate(self.watched) if j in self.bends}
+        run.steep = {f"switch {k}" for k, j in enumerate(self.watched) if j in self.bends and (put or j in surfaces.steep)}
+
+    def _take(self, found: Solution) -> None:
+        """Takes a run whose steps end on all surfaces."""
+        self._name()
+        self.walk.solution = found
+        self.walk.run.follow(found)
+        self.walk._rows_of(found)
+        self.instants = [(float(t), int(k)) for t, k in found.metadata.get("watched", ())]
 
     def _tell(self, surface: str, error: Exception) -> None:
         name = self.walk.system.model.name

@@ -87,7 +87,7 @@ def _moves(walk: Simulated) -> np.ndarray:
         g = float(np.atleast_1d(f.value(t, x, run.given(piece.event)))[0])
         if g == 0.0:
             continue
-        run.rate(float(t[0]), x, rate, piece.mode)
+        run.rate(t[:1], x[None], rate[None], piece.mode)
         bar = run.pulled(f, float(t[0]), x, np.ones(1), piece.event)[0]
         speed = float(bar[0] + bar[1 : 1 + len(rate)] @ rate)
         found[i] = -g / speed if speed else np.inf

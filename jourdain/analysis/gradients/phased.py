@@ -200,8 +200,13 @@ class Phased(Differentiable):
             self._by_phase(wide, word, records)
         return kept
 
-    def rate(self, t: float, x: np.ndarray, out: np.ndarray, mode: int = 0) -> None:
-        """ẋ at a point in a phase."""
+    @property
+    def steps_end_anywhere(self) -> bool:
+        """Phases are found first."""
+        return False
+
+    def rate(self, t: np.ndarray, x: np.ndarray, out: np.ndarray, mode: int = 0) -> None:
+        """ẋ at rows of points in a phase."""
         self.runs[mode].rate(t, x, out)
 
     # -- start ----------------------------------------------------------------------------------------------------

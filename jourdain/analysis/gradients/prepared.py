@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...symbolic.expr import Expr
+from ...symbolic.expr import KINDS, Expr
+from ...symbolic.graph import free_symbols
 from ...systems.sensitivity import Derived, derived, readings
 from .carried import FROM_EVENT_TO_EVENT, differentiable, history_of, modes_of
 from .expressions import Expressions, expressions_of
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from ...systems.system import System
     from ..design.criteria import Criterion
     from ..design.planned import Analysis
+
+
+#: More surfaces of time alone than these are looked for where they matter.
+MOST_FIXED = 64
 
 
 class Prepared:
@@ -76,6 +81,17 @@ class Prepared:
 
         return Surfaces(self.run, [*self.run.laws, *switched], integrands if names else None)
 
+    @cached_property
+    def fixed(self) -> list[int]:
+        """Surfaces that are zero at instants which neither the motion nor a variable moves, as those of driven motions: steps end there from the first run on."""
+        if not self.run.steps_end_anywhere:
+            return []
+        variables, moving = {s.id for s in self.symbols}, ~(KINDS["time"] | KINDS["parameter"])
+        found = [
+            j for j, e in enumerate(self.surfaces.items) if not e.deps & moving and not any(s.id in variables for s in free_symbols([e]))
+        ]
+        return found if len(found) <= MOST_FIXED else []
+
     @property
     def own_columns(self) -> list[int]:
         """Columns of symbols that are parameters of the model."""
@@ -107,8 +123,7 @@ def compiled_for(
 ) -> Prepared:
     """What is kept with the analysis (in this thread), or made."""
     kept: dict[Any, Prepared] = plan._own.__dict__.setdefault("prepared", {})
-    about = tuple((n, c.kind, _key(c.expression), c.options.get("smooth"), tuple(c.constants)) for n, c in criteria.items())
-    key: tuple[Any, ...] = (id(system), about, tuple(wrt), solution.metadata["run"], solution.metadata["method"], system.formulation)
+    key: tuple[Any, ...] = (id(system), _about(criteria, wrt), solution.metadata["run"], solution.metadata["method"], system.formulation)
     if solution.metadata["run"] == FROM_EVENT_TO_EVENT:
         key = (*key, *modes_of(history_of(plan, solution)))
     if system.model.switches:
@@ -119,8 +134,24 @@ def compiled_for(
     return found
 
 
+def with_fixed(plan: Analysis, values: Mapping[str, float], criteria: Mapping[str, Criterion], wrt: Sequence[str]) -> Prepared | None:
+    """What has been made for an earlier run whose steps end at fixed instants, if it fits: then this one can do so from the first run on."""
+    kept: dict[Any, Prepared] | None = plan._own.__dict__.get("fixed")
+    found = None if kept is None else kept.get((id(plan._changed(values)), _about(criteria, wrt)))
+    return None if found is None or found.run.stale(plan) else found
+
+
+def keep_fixed(plan: Analysis, values: Mapping[str, float], criteria: Mapping[str, Criterion], wrt: Sequence[str], code: Prepared) -> None:
+    """Lets :func:`with_fixed` find it."""
+    plan._own.__dict__.setdefault("fixed", {})[id(plan._changed(values)), _about(criteria, wrt)] = code
+
+
+def _about(criteria: Mapping[str, Criterion], wrt: Sequence[str]) -> tuple[Any, ...]:
+    return *((n, c.kind, _key(c.expression), c.options.get("smooth"), tuple(c.constants)) for n, c in criteria.items()), tuple(wrt)
+
+
 def _key(e: Any) -> Any:
     return e.id if isinstance(e, Expr) else e
 
 
-__all__ = ["Prepared", "compiled_for"]
+__all__ = ["Prepared", "compiled_for", "keep_fixed", "with_fixed"]

@@ -15,6 +15,7 @@ from ...formalisms.functions.tree import multiplier_symbols
 from ...model.contact.methods import touches
 from ...solvers.native_function import NativeFunction
 from ...solvers.ode.methods import tableaus
+from ...solvers.rows import at_rows
 from ...solvers.sensitivity.explicit import Scheme, scheme_of
 from ...solvers.sensitivity.field import Field, map_of
 from ...solvers.sensitivity.held import Holding, with_held
@@ -261,6 +262,11 @@ class Differentiable:
         return self.timed(event) or (event is not None and self.moves_events)
 
     @property
+    def steps_end_anywhere(self) -> bool:
+        """Whether its run takes further instants at which steps end, and nothing else happens there."""
+        return self.own and not self.renews
+
+    @property
     def moves_events(self) -> bool:
         """Whether events are where this walk meets its guards, not where the run has met them in other coordinates or by another method."""
         return not self.own or bool(self.scheme.implicit)
@@ -295,9 +301,11 @@ class Differentiable:
         """What memories become at the end of a step."""
         return dict(zip(self.memories, self._renewals(), strict=True)) if self.renews else {}
 
-    def rate(self, t: float, x: np.ndarray, out: np.ndarray, mode: int = 0) -> None:
-        """ẋ at a point; ``mode`` says which of several it is."""
-        self._evaluate(t, x.copy(), out)
+    def rate(self, t: np.ndarray, x: np.ndarray, out: np.ndarray, mode: int = 0) -> None:
+        """ẋ at rows of points; ``mode`` says which of several it is."""
+        if at_rows(self._evaluate, t, x.copy(), out) != 0:  # which ends at the first that fails
+            for now, row, found in zip(t.tolist(), x, out, strict=True):
+                self._evaluate(now, row.copy(), found)
 
     def _derived(
         self, name: str, outputs: Sequence[Expr], symbols: Sequence[Expr], shared: Sequence[Expr] | None = None,

@@ -24,12 +24,13 @@ from ...solvers.sensitivity.extrema import find_extrema, new_sought
 from ...solvers.sensitivity.implicit import NOT_FOUND
 from ...solvers.sensitivity.path import AT_REST, Path, backwards, forwards
 from ...solvers.sensitivity.touched import NO_ROOM, NO_SLOPE
+from ...systems.run import SimulationError
 from .blocks import Blocks, look_for_surfaces, run_within
 from .located import Located
 from .measure import Motion
 from .meetings import restless
 from .moved_events import settle, thin, with_restarts
-from .prepared import compiled_for
+from .prepared import compiled_for, with_fixed
 from .primitives import Primitive, locate
 from .runs import GradientWarning, NotCarried
 from .switches import Switch, surface_text
@@ -64,6 +65,12 @@ class Simulated:
         plan = analysis.keeping_steps()
         begun = time.perf_counter()
         self.blocks: Blocks | None = None
+        fixed = with_fixed(plan, values, criteria, wrt) if solution is None and memory is not None and to_bends else None
+        if fixed is not None and memory is not None:
+            try:
+                solution, self.blocks = run_within(plan, values, memory, [fixed.surfaces.items[j] for j in fixed.fixed])
+            except (SimulationError, InputError):  # told of the run that does not end its steps there, if at all
+                fixed = None
         if solution is None and memory is not None:
             solution, self.blocks = run_within(plan, values, memory)
         self.solution: Solution = plan.run(values) if solution is None else solution
@@ -79,7 +86,7 @@ class Simulated:
         #: What should be known of the derivatives.
         self.notes: list[str] = []
         self.switches: list[Switch] = []
-        self.located = Located(self)
+        self.located = Located(self, fixed is not None and fixed is self.code)
         self.pieces: list[Piece] = []
         self.run.watched, self.run.bends, self.run.steep = {}, set(), set()
         self.run.follow(self.solution)
@@ -510,7 +517,7 @@ class Simulated:
     def adjoint(self) -> tuple[dict[str, float], np.ndarray]:
         """Values and derivatives, weights of every criterion walked back."""
         self.walks.need("pull")
-        if any(piece.event is not None for piece in self.pieces):
+        if self.walks.ends_move:
             self.walks.need("push")
         items, r = self.primitives.items, len(self.criteria)
         T = self.span[1] - self.span[0]

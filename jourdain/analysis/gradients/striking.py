@@ -143,6 +143,11 @@ class Striking(Differentiable):
         return self._jumps(event)
 
     @property
+    def steps_end_anywhere(self) -> bool:
+        """What contacts do is found first."""
+        return False
+
+    @property
     def moves_events(self) -> bool:
         """Events are those of the run, whose steps these are."""
         return False
@@ -274,6 +279,10 @@ class Striking(Differentiable):
 
 class StrikingLinked(Striking, Constrained):
     """The same with quaternions, or with loops that stay closed: their forces are eliminated from the rates of all modes."""
+
+    def _kept_stages(self) -> int:
+        """Rates are those of modes."""
+        return 0
 
 
 __all__ = ["Striking", "StrikingLinked"]

@@ -219,9 +219,12 @@ class Surfaces:
 
     def _rates(self, t: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Rates and switched integrands in rows."""
-        found = np.zeros_like(x)
-        for now, row, out in zip(t, x, found, strict=True):
-            self.run.rate(float(now), row, out, self.run.mode_at(float(now)))
+        found, modes = np.zeros_like(x), np.array([self.run.mode_at(now) for now in t.tolist()])
+        for mode in np.unique(modes).tolist():
+            rows = modes == mode
+            here = np.zeros((int(np.count_nonzero(rows)), x.shape[1]))
+            self.run.rate(t[rows], x[rows], here, mode)
+            found[rows] = here
         return found if self.integrands is None else np.hstack([found, self.integrands(t, x)])
 
 

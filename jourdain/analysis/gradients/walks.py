@@ -13,7 +13,7 @@ from ...native.lanes import aligned
 from ...solvers.ode.frame import EPS
 from ...solvers.ode.guards import APPROACH
 from ...solvers.sensitivity.field import Field, Readings, map_of
-from ...solvers.sensitivity.path import Path, Transition
+from ...solvers.sensitivity.path import Path, Transition, forwards
 from ...solvers.sensitivity.walk import AT_BEGIN, AT_END, BEHIND, INSIDE, Leg, new_leg
 from ...symbolic.expr import Expr
 from ...systems.sensitivity import Derived, give, widened
@@ -90,7 +90,6 @@ class Walks:
         self._wide: dict[int, Wide] = {}
         self._arrays: dict[tuple[int, str], np.ndarray] = {}
         self._transitions: dict[tuple[int, int], Transition] = {}
-        self._used: list[tuple[Derived, Transition]] = []
         self._keep: list[Any] = []
 
     def _new_path(self, leg: Leg) -> Path:
@@ -103,7 +102,7 @@ class Walks:
         ):  # fmt: skip
             setattr(tip, name, np.zeros(shape))
         tip.dtb = np.ones(1)
-        return Path(leg=leg, tip=tip, one=np.ones(1), change=np.zeros(1 + n), after=np.zeros(n))
+        return Path(leg=leg, tip=tip, forwards=0, alone=0, one=np.ones(1), change=np.zeros(1 + n), after=np.zeros(n))
 
     def need(self, word: str) -> None:
         """Compiles the pushes or the pulls of all functions, if they are not yet."""
@@ -135,7 +134,6 @@ class Walks:
         self.mode = np.array([p.mode for p in pieces], np.int64)
         self.guard, self.jump, self.timed = (np.zeros(n, np.int64) for _ in range(3))
         self.impulses = np.zeros((n, max(1, self.field.nv)))
-        self._used = []
         for i, piece in enumerate(pieces):
             self.renews[i], self.timed[i] = piece.event is None, piece.goes_on and self.run.found_again(piece.event)
             if piece.event is not None and not self.run.timed(piece.event):
@@ -168,7 +166,7 @@ class Walks:
         """Values from zero on."""
         leg = path.leg
         if leg.anew and self.timed.any():
-            self._place_events()
+            self._place_events(path)
         self._zeros(leg, "total", max(1, leg.integrands.count))
         for of, name in ((leg, "point_y"), (path.tip, "point_y"), (path.tip, "point_dy")):
             self._zeros(of, name, len(self.points.t), max(1, leg.values.count))
@@ -192,7 +190,7 @@ class Walks:
             self._zeros(leg, name, groups, width * lanes)
         self._zeros(leg, "point_dy", P, max(1, groups * count * lanes))
         self._zeros(path, "dtimes", len(self.pieces), groups * lanes)
-        self._place_events()
+        self._place_events(path)
         self._zeros(path, "de", groups * lanes, max(1, len(self.slopes)))
         self._zeros(path, "speed", len(self.pieces))
         self._zeros(path, "scale", len(self.pieces))
@@ -212,7 +210,7 @@ class Walks:
         self._zeros(leg, "point_weights", len(self.points.t), max(1, r * count))
         self._zeros(path, "tau", r)
         self._zeros(path, "time_weights", len(self.pieces), r)
-        self._place_events()
+        self._place_events(path)
         self._zeros(path, "ebar", r, max(1, len(self.slopes)))
         self._zeros(path, "speed", len(self.pieces))
         self._zeros(path, "scale", len(self.pieces))
@@ -221,8 +219,19 @@ class Walks:
 
     # -- events ---------------------------------------------------------------------------------------------------
 
-    def _place_events(self) -> None:
+    def _place_events(self, path: Path) -> None:
         """Gives every event its guard and its jump, and finds the slopes of their constants (constants × symbols)."""
+        self._find_events()
+        if self.guard.any():
+            path.forwards = forwards.address
+
+    @property
+    def ends_move(self) -> bool:
+        """Whether the instant of an event moves with the state or with a variable, so that walks back need pushes, too."""
+        self._find_events()
+        return bool(self.guard.any())
+
+    def _find_events(self) -> None:
         if self._placed:
             return
         self._placed = True
@@ -233,9 +242,11 @@ class Walks:
             if piece.event is None:
                 continue
             wanted = []
-            if run.crosses(piece.event):
-                wanted.append((self.guard, run.guard(piece.event, symbols)))
             jump = run.jump(piece.event, symbols) if piece.goes_on else None
+            if run.crosses(piece.event):
+                guard = run.guard(piece.event, symbols)
+                if jump is not None or guard.nc or guard.uses("x"):  # else it is zero at an instant that nothing moves
+                    wanted.append((self.guard, guard))
             if jump is not None:
                 wanted.append((self.jump, jump))
             u = run.inputs_of(piece.event)

@@ -12,158 +12,8 @@ from typing import Any
 from ...native.call import address as at
 from ...native.call import call, doubles, words
 from ...native.kernel import hot, jit, kernel
-from ...native.record import Address, Floats, Integers, Record
-from ..constraints.accelerations import Constrained, constrained_solution
-from ..linear.dense import cholesky, cholesky_solve, lu_full
-from .field import Map
-from .held import put_held
-
-#: A pivot of J below this part of the first is that of a redundant row, as in the run.
-RANK_TOLERANCE = 1e-5
-
-
-class Linkage(Record):
-    """A constrained system with the derivatives of its equations (r, e, q̇, ż) and of its constraints (h, w).
-
-    ``motion`` maps have the slots (t, x, u, a, λ, …), ``closure`` maps (t, x, u, …).
-    """
-
-    system: Constrained
-    motion_push: Map
-    motion_pull: Map
-    closure_push: Map
-    closure_pull: Map
-    a: Floats
-    lam: Floats
-    mu: Floats
-    nu: Floats
-    right: Floats
-    J: Floats
-    g: Floats
-    lu: Floats
-    rows: Integers
-    columns: Integers
-    gram: Floats
-    small: Floats
-    #: Directions that stand side by side in pushes.
-    lanes: int
-    #: Where rates at the point stand, if they are known.
-    known: Integers
-    #: v′ − v of an impulse M(v′ − v) = JᵀΛ in the projection; what changes of M and J do to it.
-    impulse: Floats
-    struck: Floats
-    y: Floats  # changes, or weights, of (r, e, q̇, ż) or of (h, w)
-    row: Floats  # of one direction
-    change: Floats
-    bar: Floats
-    cbar: Floats
-    nc: int
-    #: User states and, behind them, ``held`` ones, which the equations read at ``places`` among the inputs.
-    nz: int
-    held: int
-    places: Integers
-    inputs: Floats
-    dlam: Address
-    lambar: Address
-
-
-@jit
-def terms(s: Linkage, t: int, x: int) -> int:
-    """M, f, J and g at a point; J and g are kept, since elimination may change them."""
-    d, plan = s.system.descriptor, s.system.elimination.plan
-    put_held(x, plan.nq + plan.nv + s.nz - s.held, s.held, s.places, s.inputs)
-    d.args[0], d.args[1] = t, x
-    status = call(d.function, d.args)
-    for i in range(d.J.size):
-        s.J[i] = d.J[i]
-    for i in range(d.g.size):
-        s.g[i] = d.g[i]
-    return status
-
-
-@jit
-def solve(s: Linkage, f: Any, g: Any, out: Any) -> int:
-    """out with M a − Jᵀλ = f, J a = g."""
-    d = s.system.descriptor
-    for i in range(d.J.size):
-        d.J[i] = s.J[i]
-    for i in range(d.g.size):
-        d.g[i] = g[i]
-    return constrained_solution(d.M, f, d.J, d.g, s.system.elimination, out)
-
-
-@jit
-def factor_rows(s: Linkage, m: int) -> int:
-    """Independent rows among the first m of J; the rank."""
-    n = s.system.elimination.plan.nv
-    for i in range(m * n):
-        s.lu[i] = s.J[i]
-    return lu_full(s.lu, m, n, s.rows, s.columns, RANK_TOLERANCE)
-
-
-@jit
-def balanced(s: Linkage, rank: int, m: int, rest: Any, lam: Any) -> None:
-    """λ with Jᵀλ = rest for the independent rows, zero for the others."""
-    n, lu, y = s.system.elimination.plan.nv, s.lu, s.small
-    for i in range(m):
-        lam[i] = 0.0
-    for i in range(rank):
-        total = rest[s.columns[i]]
-        for k in range(i):
-            total -= lu[k * n + i] * y[k]
-        y[i] = total / lu[i * n + i]
-    for i in range(rank - 1, -1, -1):
-        for k in range(i + 1, rank):
-            y[i] -= lu[k * n + i] * y[k]
-    for i in range(rank):
-        lam[s.rows[i]] = y[i]
-
-
-@jit
-def excess(s: Linkage, a: Any, f: Any, sign: float, out: Any) -> None:
-    """out = sign (M a − f)."""
-    n, M = s.system.elimination.plan.nv, s.system.descriptor.M
-    for i in range(n):
-        total = -f[i]
-        for j in range(n):
-            total += M[i * n + j] * a[j]
-        out[i] = sign * total
-
-
-@jit
-def motion_at(s: Linkage, t: int, x: int) -> Any:
-    """Accelerations and multipliers at a point; the status and the rank of J."""
-    plan = s.system.elimination.plan
-    status = terms(s, t, x)
-    rank = 0
-    if s.known[0] != 0:
-        rates = doubles(s.known[0], plan.nq + plan.nv)
-        for i in range(plan.nv):
-            s.a[i] = rates[plan.nq + i]
-    elif status == 0:
-        status = solve(s, s.system.descriptor.f, s.g, s.a)
-    if status == 0:
-        rank = factor_rows(s, plan.m)
-        excess(s, s.a, s.system.descriptor.f, 1.0, s.right)
-        balanced(s, rank, plan.m, s.right, s.lam)
-    return status, rank
-
-
-@jit
-def place(args: Any, t: int, x: int, s: Linkage) -> None:
-    args[0], args[1], args[3], args[4] = t, x, at(s.a), at(s.lam)
-
-
-@kernel
-def balance(address: int) -> int:
-    """λ at (t, x): slots (t, x, u, f, λ), linkage."""
-    slots = words(address, 7)
-    s = Linkage.at(slots[6])
-    status, _ = motion_at(s, slots[0], slots[1])
-    out = doubles(slots[4], s.system.elimination.plan.m)
-    for i in range(s.system.elimination.plan.m):
-        out[i] = s.lam[i]
-    return status
+from ..linear.dense import cholesky, cholesky_solve, inner
+from .eliminated import Linkage, by_factors, factor, forces, independent_rows, motion_at, place, solve, solve_again, take_known, terms
 
 
 @hot
@@ -196,9 +46,8 @@ def push(address: int) -> int:
     for k in range(lanes):
         if status == 0:
             _lane(y, 0, n + m, lanes, k, -1.0, row)
-            status = solve(s, row[:n], row[n : n + m], s.mu)
-            excess(s, s.mu, row[:n], 1.0, s.right)
-            balanced(s, rank, m, s.right, s.nu)
+            status = solve_again(s, row[:n], row[n : n + m], s.mu)
+            forces(s, rank, s.mu, row, 1.0, s.nu)
             _into_lane(s.nu, m, lanes, k, dlam, 0)
             _into_lane(s.mu, n, lanes, k, out, nq)
     for i in range(nq * lanes):
@@ -215,16 +64,24 @@ def pull(address: int) -> int:
     s = Linkage.at(slots[6])
     plan, y, args = s.system.elimination.plan, s.y, s.motion_pull.args
     n, m, nq, nz = plan.nv, plan.m, plan.nq, s.nz
-    status, rank = motion_at(s, slots[0], slots[1])
-    if status != 0:
-        return status
+    status, f, known = 0, s.system.descriptor.f, s.known[0] != 0
+    if s.stage == 0:
+        status = terms(s, slots[0], slots[1])
     w, lambar = doubles(slots[3], nq + n + nz), doubles(s.lambar, m)
+    if status == 0 and known:
+        take_known(s)
+    elif status == 0:
+        status = solve(s, f, s.g, s.a)
     for i in range(m):
         s.nu[i] = -lambar[i]
         lambar[i] = 0.0
-    status = solve(s, w[nq : nq + n], s.nu, s.mu)
-    excess(s, s.mu, w[nq : nq + n], -1.0, s.right)
-    balanced(s, rank, m, s.right, s.nu)
+    if status == 0:
+        status = by_factors(s, 0 if known and s.stage == 0 else s.by_blocks, w[nq : nq + n], s.nu, s.mu)
+    if status != 0:
+        return status
+    rank = independent_rows(s, m)
+    forces(s, rank, s.a, f, 1.0, s.lam)
+    forces(s, rank, s.mu, w[nq : nq + n], -1.0, s.nu)
     for i in range(n):
         y[i] = -s.mu[i]
     for i in range(m):
@@ -235,7 +92,7 @@ def pull(address: int) -> int:
         y[n + m + nq + i] = w[nq + n + i]
     place(args, slots[0], slots[1], s)
     args[5], args[6], args[7] = at(y), slots[4], slots[5]
-    return status if status != 0 else call(s.motion_pull.function, args)
+    return call(s.motion_pull.function, args)
 
 
 # -- projection -------------------------------------------------------------------------------------------------------
@@ -294,11 +151,10 @@ def gram(s: Linkage, rank: int) -> int:
     """The factor of J Jᵀ of the independent rows."""
     n = s.system.elimination.plan.nv
     for i in range(rank):
-        for k in range(i + 1):
-            total = 0.0
-            for j in range(n):
-                total += s.J[s.rows[i] * n + j] * s.J[s.rows[k] * n + j]
-            s.gram[i * rank + k] = total
+        for k in range(s.near[i]):
+            s.gram[i * rank + k] = 0.0
+        for k in range(s.near[i], i + 1):
+            s.gram[i * rank + k] = inner(s.J[s.rows[i] * n :], s.J[s.rows[k] * n :], n)
     return cholesky(s.gram, rank)
 
 
@@ -354,7 +210,7 @@ def _pull_closure(s: Linkage, slots: Any, cbar: Any) -> int:
 
 
 @jit
-def _strikes(s: Linkage, m: int) -> bool:
+def _strikes(s: Linkage, rank: int) -> bool:
     """Whether the projection has an impulse of finite size; then it is the acceleration, and Λ the multipliers, of the equations of motion."""
     n = s.system.elimination.plan.nv
     most = 0.0
@@ -363,11 +219,9 @@ def _strikes(s: Linkage, m: int) -> bool:
         s.right[i] = 0.0
     if most == 0.0:
         return False
-    rank = factor_rows(s, m)
     for i in range(n):
         s.a[i] = s.impulse[i]
-    excess(s, s.a, s.right, 1.0, s.mu)
-    balanced(s, rank, m, s.mu, s.lam)
+    forces(s, rank, s.a, s.right, 1.0, s.lam)
     return True
 
 
@@ -381,10 +235,10 @@ def _still(s: Linkage) -> None:
 
 
 @jit
-def _push_struck(s: Linkage, slots: Any, m: int) -> int:
+def _push_struck(s: Linkage, slots: Any, rank: int) -> int:
     """(dM)(v′ − v) − (dJ)ᵀΛ in all directions of ``change``: the equations of motion are affine in accelerations and multipliers."""
     count, args = s.system.elimination.plan.nv * s.lanes, s.motion_push.args
-    if not _strikes(s, m):
+    if not _strikes(s, rank):
         for i in range(count):
             s.struck[i] = 0.0
         return 0
@@ -402,10 +256,10 @@ def _push_struck(s: Linkage, slots: Any, m: int) -> int:
 
 
 @jit
-def _pull_struck(s: Linkage, slots: Any, m: int, cbar: Any) -> int:
+def _pull_struck(s: Linkage, slots: Any, rank: int, cbar: Any) -> int:
     """Adds −μᵀ((dM)(v′ − v) − (dJ)ᵀΛ) for the weights −μ of the balance in ``y``."""
     args, plan = s.motion_pull.args, s.system.elimination.plan
-    if not _strikes(s, m):
+    if not _strikes(s, rank):
         return 0
     place(args, slots[0], slots[1], s)
     args[5], args[6], args[7] = at(s.y), at(s.bar), at(s.cbar)
@@ -442,8 +296,10 @@ def push_projection(address: int) -> int:
     status = 0
     if m > 0:
         status = terms(s, slots[0], slots[1])
+    if m > 0 and status == 0:
+        status = factor(s)
     if mh > 0 and status == 0:
-        rank = factor_rows(s, mh)
+        rank = independent_rows(s, mh)
         status = gram(s, rank)
         if status == 0:
             status = _push_closure(s, slots)
@@ -454,14 +310,14 @@ def push_projection(address: int) -> int:
             _turned(s.mu, x, s, row)
             _into_lane(row, nq, lanes, k, change, 1)
     if m > 0 and status == 0:
-        status = _push_struck(s, slots, m)
+        status = _push_struck(s, slots, independent_rows(s, m))
         if status == 0:
             status = _push_closure(s, slots)
         for k in range(lanes):
             if status == 0:
                 _lane(s.struck, 0, n, lanes, k, -1.0, s.right)
                 _lane(s.y, mh, m, lanes, k, -1.0, s.nu)
-                status = solve(s, s.right, s.nu, s.mu)
+                status = solve_again(s, s.right, s.nu, s.mu)
                 for i in range(n):
                     change[(1 + nq + i) * lanes + k] += s.mu[i]
     for i in range(size * lanes):
@@ -487,13 +343,12 @@ def pull_projection(address: int) -> int:
     status = 0
     if m > 0:
         status = terms(s, slots[0], slots[1])
-        rank = factor_rows(s, m)
         for i in range(m):
             s.nu[i] = 0.0
         if status == 0:
             status = solve(s, w[nq : nq + n], s.nu, s.mu)
-        excess(s, s.mu, w[nq : nq + n], -1.0, s.right)
-        balanced(s, rank, m, s.right, s.nu)
+        rank = independent_rows(s, m)
+        forces(s, rank, s.mu, w[nq : nq + n], -1.0, s.nu)
         for i in range(mh):
             s.y[i] = 0.0
         for i in range(m):
@@ -505,9 +360,9 @@ def pull_projection(address: int) -> int:
         for i in range(s.y.size):
             s.y[i] = s.row[i] if i < n else 0.0
         if status == 0:
-            status = _pull_struck(s, slots, m, cbar)
+            status = _pull_struck(s, slots, rank, cbar)
     if mh > 0 and status == 0:
-        rank = factor_rows(s, mh)
+        rank = independent_rows(s, mh)
         status = gram(s, rank)
         turned_back(change[1:], x, s, s.mu)
         shortest_back(s, rank, mh, s.mu, s.y)
@@ -523,22 +378,4 @@ def pull_projection(address: int) -> int:
     return status
 
 
-__all__ = [
-    "Linkage",
-    "balance",
-    "balanced",
-    "excess",
-    "factor_rows",
-    "gram",
-    "levelled",
-    "motion_at",
-    "place",
-    "pull",
-    "pull_projection",
-    "push",
-    "push_projection",
-    "shortest_back",
-    "solve",
-    "terms",
-    "turned_back",
-]
+__all__ = ["gram", "levelled", "pull", "pull_projection", "push", "push_projection", "shortest_back", "turned_back"]

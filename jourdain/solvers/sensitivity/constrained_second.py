@@ -17,20 +17,8 @@ from ...native.call import call, doubles, words
 from ...native.kernel import jit, kernel
 from ...native.record import Floats, Record
 from ..linear.dense import cholesky_solve
-from .constrained import (
-    Linkage,
-    balanced,
-    excess,
-    factor_rows,
-    gram,
-    levelled,
-    motion_at,
-    place,
-    shortest_back,
-    solve,
-    terms,
-    turned_back,
-)
+from .constrained import gram, levelled, shortest_back, turned_back
+from .eliminated import Linkage, factor, forces, independent_rows, motion_at, place, solve_again, terms
 from .field import Map
 
 
@@ -62,9 +50,8 @@ def _adjoint(s: Linkage, rank: int, v: Any, lam: Any) -> int:
     plan = s.system.elimination.plan
     for i in range(plan.m):
         s.nu[i] = -lam[i]
-    status = solve(s, v, s.nu, s.mu)
-    excess(s, s.mu, v, -1.0, s.right)
-    balanced(s, rank, plan.m, s.right, s.nu)
+    status = solve_again(s, v, s.nu, s.mu)
+    forces(s, rank, s.mu, v, -1.0, s.nu)
     return status
 
 
@@ -99,9 +86,8 @@ def _change_motion(b: BentLinkage, t: int, x: int, rank: int, d: int, dc: int) -
     for i in range(n + m):
         s.row[i] = -y[i]
     if status == 0:
-        status = solve(s, s.row[:n], s.row[n : n + m], s.mu)
-    excess(s, s.mu, s.row[:n], 1.0, s.right)
-    balanced(s, rank, m, s.right, s.nu)
+        status = solve_again(s, s.row[:n], s.row[n : n + m], s.mu)
+    forces(s, rank, s.mu, s.row, 1.0, s.nu)
     for i in range(n):
         b.change[size + i] = s.mu[i]
     for i in range(m):
@@ -199,7 +185,7 @@ def _bend_velocities(b: BentLinkage, slots: Any, cbar: Any) -> int:
     plan = s.system.elimination.plan
     n, m, mh, nq = plan.nv, plan.m, plan.holonomic, plan.nq
     size = 1 + nq + n + plan.nz
-    rank = factor_rows(s, m)
+    rank = independent_rows(s, m)
     for i in range(m):
         b.dh[i] = 0.0
     status = _adjoint(s, rank, b.weights[1 + nq : 1 + nq + n], b.dh)
@@ -258,7 +244,7 @@ def _bend_positions(b: BentLinkage, slots: Any, cbar: Any) -> int:
     n, m, mh, nq = plan.nv, plan.m, plan.holonomic, plan.nq
     size = 1 + nq + n + plan.nz
     x, d = doubles(slots[1], size - 1), doubles(slots[4], size)
-    rank = factor_rows(s, mh)
+    rank = independent_rows(s, mh)
     status = gram(s, rank)
     turned_back(b.weights[1:], x, s, b.u)
     shortest_back(s, rank, mh, b.u, b.h)
@@ -324,6 +310,8 @@ def bend_projection(address: int) -> int:
     if plan.m > 0:
         _direction(b, d, size)
         status = terms(s, slots[0], slots[1])
+        if status == 0:
+            status = factor(s)
         if status == 0:
             status = _bend_velocities(b, slots, cbar)
     if plan.holonomic > 0 and status == 0:

@@ -15,7 +15,7 @@ from ...native.kernel import hot, jit
 from ...native.lanes import aligned
 from ...native.record import Floats, Integers, Record
 from ..ode.methods.tableaus import Tableau
-from .field import Field, Readings, evaluate, pull_rate, pull_reading, push_rate, push_reading, read
+from .field import Field, Readings, evaluate_stage, pull_reading, pull_stage, push_rate, push_reading, read
 
 
 class Scheme(Record):
@@ -98,7 +98,7 @@ def take_explicit(field: Field, readings: Readings, scheme: Scheme, st: Stages, 
         x, k = st.x[i * n : i * n + n], st.k[i * n : i * n + n]
         st.t[i] = ta + scheme.c[i] * h
         combine(x, xa, h, scheme.a[i * s :], i, st.k, n)
-        status = evaluate(field, st.t[i:], x, k)
+        status = evaluate_stage(field, i, st.t[i:], x, k)
         if status == 0 and readings.count > 0 and scheme.b[i] != 0.0:
             status = read(field, readings, st.t[i:], x, k)
             for j in range(readings.count):
@@ -234,7 +234,7 @@ def pull_explicit(
                 return status, 0.0, 0.0
             hbar += length
         field.known[0] = at(st.k[i * n :])
-        status, late = pull_rate(field, st.t[i:], st.x[i * n : i * n + n], kbar, back, cbar)
+        status, late = pull_stage(field, i, st.t[i:], st.x[i * n : i * n + n], kbar, back, cbar)
         field.known[0] = 0
         if status != 0:
             return status, 0.0, 0.0

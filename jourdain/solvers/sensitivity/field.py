@@ -49,6 +49,11 @@ class Field(Record):
     push: Map
     pull: Map
     bend: Map
+    #: Rates at the stages of a step that is walked back (while ``keeping``), which leave at a point of their own what pulls need besides: slots (t, x, u, f), point;
+    #: the points of all stages, that a pull takes in its last slot.  0 where there are none.
+    keep: Map
+    points: Integers
+    keeping: int
     #: New values of the memories at (t, x): slots (t, x, u, new), push and pull as those of the rate; 0 where there are none.
     renew: Map
     renew_push: Map
@@ -106,6 +111,16 @@ def evaluate(field: Field, t: Any, x: Any, f: Any) -> int:
     args = field.value.args
     args[0], args[1], args[field.slot] = at(t), at(x), at(f)
     return call(field.value.function, args)
+
+
+@jit
+def evaluate_stage(field: Field, i: int, t: Any, x: Any, f: Any) -> int:
+    """f = f(t, x) at stage i of a step, kept for its pull."""
+    if field.keeping == 0 or field.keep.function == 0:
+        return evaluate(field, t, x, f)
+    args = field.keep.args
+    args[0], args[1], args[3], args[4] = at(t), at(x), at(f), field.points[i]
+    return call(field.keep.function, args)
 
 
 @jit
@@ -168,6 +183,19 @@ def pull_rate(field: Field, t: Any, x: Any, w: Any, xbar: Any, cbar: Any) -> Any
 
 
 @jit
+def pull_stage(field: Field, i: int, t: Any, x: Any, w: Any, xbar: Any, cbar: Any) -> Any:
+    """The same at stage i of a step."""
+    args, kept = field.pull.args, field.keeping == 1 and field.keep.function != 0
+    home = args[6] if kept else 0
+    if kept:
+        args[6] = field.points[i]
+    status, early = pull_map(field, field.pull, t, x, w, xbar, cbar)
+    if kept:
+        args[6] = home
+    return status, early
+
+
+@jit
 def push_reading(field: Field, readings: Readings, t: Any, x: Any, f: Any, dt: Any, dx: Any, df: Any, dc: Any, dy: Any) -> int:
     """dF for changes of time, state, rates and constants; those of λ are what the push of the rate has just found."""
     change, args, n, nv, lanes = readings.change, readings.push.args, field.n, field.nv, field.lanes
@@ -215,11 +243,13 @@ __all__ = [
     "Map",
     "Readings",
     "evaluate",
+    "evaluate_stage",
     "map_of",
     "multipliers",
     "pull_map",
     "pull_rate",
     "pull_reading",
+    "pull_stage",
     "push_map",
     "push_rate",
     "push_reading",

@@ -11,7 +11,7 @@ from typing import Any
 from ...native.call import address as at
 from ...native.call import call
 from ...native.kernel import jit, kernel
-from ...native.record import Floats, Integers, Matrix, Record
+from ...native.record import Address, Floats, Integers, Matrix, Record
 from .field import Map
 from .put_back import project, pull_projection, push_projection
 from .walk import AT_END, Leg, walk_back, walk_forwards
@@ -38,6 +38,9 @@ class Path(Record):
     leg: Leg
     #: The last step of a piece, whose end alone moves, or a whole piece that is stretched by its end.
     tip: Leg
+    #: The kernel of walks forwards, where ends move: it walks along the tip ``alone``, so that walks back have no other in them.
+    forwards: Address
+    alone: int
     begin: int
     end: int
     #: Steps and points of the pieces.
@@ -105,7 +108,10 @@ def _slopes(path: Path) -> int:
         tip.dx[0][i] = 0.0
     for j in range(tip.integrands.count):
         tip.dtotal[0][j] = 0.0
-    return walk_forwards(tip)
+    path.alone = 1
+    status = call(path.forwards, path)
+    path.alone = 0
+    return status
 
 
 @jit
@@ -223,6 +229,8 @@ def forwards(address: int) -> int:
     """Values of all integrals and instants of a run, and their changes in all directions."""
     path = Path.at(address)
     leg = path.leg
+    if path.alone == 1:
+        return walk_forwards(path.tip)
     for i in range(path.begin, path.end):
         enter(path, i)
         status = walk_forwards(leg)

@@ -15,7 +15,7 @@ from ...native.kernel import hot, jit
 from ...native.lanes import aligned
 from ...native.record import Floats, Integers, Matrix, Record
 from .explicit import Scheme, Stages, integrals, pull_explicit, push_explicit, stages_of, take_explicit
-from .field import Field, Readings, evaluate, pull_map, pull_rate, pull_reading, push_map, push_rate, push_reading, read
+from .field import Field, Readings, evaluate, evaluate_stage, pull_map, pull_rate, pull_reading, push_map, push_rate, push_reading, read
 from .implicit import pull_implicit, push_implicit, take_implicit
 from .put_back import project, pull_projection, push_projection, spare, strike
 
@@ -233,7 +233,7 @@ def _nudge(leg: Leg, readings: Readings, st: Stages, first: bool, h: float) -> i
         for j in range(readings.count):
             st.y[j] = -readings.y[j]
     if status == 0:
-        status = evaluate(leg.field, st.t, st.x[:n], st.k[:n])
+        status = evaluate_stage(leg.field, 0, st.t, st.x[:n], st.k[:n])
     if status == 0 and readings.count > 0:
         status = read(leg.field, readings, st.t, st.x[:n], st.k[:n])
         for j in range(readings.count):
@@ -345,6 +345,7 @@ def _ends(leg: Leg, d: int, step: int) -> None:
 def walk_forwards(leg: Leg) -> int:
     """Values of all integrals and instants of a leg, and their changes in all directions."""
     field, scheme, st, n, lanes = leg.field, leg.scheme, leg.stages, leg.field.n, leg.field.lanes
+    field.keeping = 0
     p = leg.point_first
     points = leg.point_last
     for k in range(leg.first, leg.last):
@@ -440,6 +441,7 @@ def walk_forwards(leg: Leg) -> int:
 def walk_back(leg: Leg) -> int:
     """Weights of the end of a leg, of its integrals and of its instants walked back to its beginning; values of both on the way."""
     field, scheme, st, n = leg.field, leg.scheme, leg.stages, leg.field.n
+    field.keeping = 1
     p = leg.point_last - 1
     begin = leg.point_first
     for k in range(leg.last - 1, leg.first - 1, -1):

@@ -12,13 +12,16 @@ from ...formalisms.functions.linearisation import implicit_terms
 from ...formalisms.functions.tree import multiplier_symbols
 from ...native.lanes import aligned
 from ...solvers.native_function import address
-from ...solvers.sensitivity import constrained, constrained_second
+from ...solvers.sensitivity import constrained, constrained_second, eliminated
 from ...solvers.sensitivity.constrained_second import BentLinkage
 from ...solvers.sensitivity.field import Field, Map, map_of
 from ...symbolic.expr import ZERO, Expr
 from ...symbolic.graph import substitute
 from ..sensitivity import Derived, derived
 from .projected import NativeSystem
+
+#: Stages of a step keep what was found at their points while their mass matrices have no more numbers than these.
+MOST_KEPT = 500_000
 
 
 def linkage_terms(eq: Equations, signals: Mapping[Expr, Expr], held: int) -> tuple[list[Expr], list[Expr]]:
@@ -57,8 +60,8 @@ class Linked:
         """All."""
         return self.motion, self.closure, self.whole
 
-    def attach(self, native: NativeSystem, field: Field, u: np.ndarray) -> None:
-        """Gives the rate of a run its derivatives, its multipliers and its projection."""
+    def attach(self, native: NativeSystem, field: Field, u: np.ndarray, stages: int = 0) -> None:
+        """Gives the rate of a run its derivatives, its multipliers and its projection; steps of so many ``stages`` that are walked back keep their factors."""
         system, kept = native.whole_matrices()
         plan = system.elimination.plan
         n, m, nq, nz, nc = plan.nv, plan.m, plan.nq, plan.nz + len(self.held), self.motion.nc
@@ -69,17 +72,23 @@ class Linked:
         }  # fmt: skip
         made = {name: np.zeros(max(1, count)) for name, count in rows.items()}
         order = {"rows": np.zeros(max(1, m), dtype=np.int64), "columns": np.zeros(max(1, n), dtype=np.int64)}
+        order["near"] = np.zeros(max(1, m), dtype=np.int64)
         order["places"] = self.held if len(self.held) else np.zeros(1, dtype=np.int64)
         maps = {f"{f}_{w}": map_of(None, 8) for f in ("motion", "closure") for w in ("push", "pull")}
-        self.record = constrained.Linkage(
-            system=system, nc=nc, nz=nz, held=len(self.held), inputs=native.u, lanes=1, known=field.known, impulse=field.impulse, dlam=address(field.dlam), lambar=address(field.lambar), **made, **order, **maps,
+        each = [plan.blocks[k] for k in range(len(plan.blocks))]
+        by_blocks = int(m > 0 and not len(plan.fronts.each) and all(b.rank == b.rows for b in each))
+        self.record = eliminated.Linkage(
+            system=system, solution=map_of(None, 5), by_blocks=by_blocks, stage=0, nc=nc, nz=nz, held=len(self.held), inputs=native.u, lanes=1, known=field.known, impulse=field.impulse, dlam=address(field.dlam), lambar=address(field.lambar), **made, **order, **maps,
         )  # fmt: skip
         self.native, self.field, self.u = native, field, u
+        self.stages = stages if by_blocks and stages * n * n <= MOST_KEPT else 0
         #: What the records refer to; that of an earlier run is let go of.
         self.keep: list[Any] = [kept, native]
         if m:
-            field.balance = self._kernel(constrained.balance)
-        field.project, field.project_bend = map_of(native.project, 3), map_of(None, 9)
+            solution = eliminated.solution_by_blocks if by_blocks else eliminated.solution
+            self.record.solution = self._kernel(solution, slots=5)
+            field.balance = self._kernel(eliminated.balance)
+        field.project, field.project_bend, field.keep = map_of(native.project, 3), map_of(None, 9), map_of(None, 5)
 
     def need(self, word: str) -> None:
         """Compiles the pushes, the pulls or the bends, if they are not yet."""
@@ -95,6 +104,21 @@ class Linked:
         if record.system.elimination.plan.m:
             setattr(target, word, self._kernel(constrained.push if word == "push" else constrained.pull))
         setattr(target, f"project_{word}", self._kernel(constrained.push_projection if word == "push" else constrained.pull_projection))
+        if word == "pull" and self.stages and target.keep.function == 0:
+            self._keep_stages()
+
+    def _keep_stages(self) -> None:
+        """Gives the stages of a step memory of their own."""
+        points = []
+        for _ in range(self.stages):
+            point = self.record.copy()
+            point.system, kept = self.native.whole_matrices(own=True)
+            point.stage, point.J, point.g = 1, np.zeros_like(self.record.J), np.zeros_like(self.record.g)
+            point.solution = self._kernel(eliminated.solution_by_blocks, point, 5)
+            points.append(point.address)
+            self.keep += [point, kept]
+        self.field.points = np.array(points, dtype=np.int64)
+        self.field.keep = self._kernel(eliminated.keep_rates, self.record, 5)
 
     def widen(self, field: Field) -> None:
         """Gives a rate in lanes its pushes."""
@@ -131,7 +155,7 @@ class Linked:
             self.field.bend = self._kernel(constrained_second.bend, record, 9)
         self.field.project_bend = self._kernel(constrained_second.bend_projection, record, 9)
 
-    def _kernel(self, kernel: Any, record: constrained.Linkage | BentLinkage | None = None, slots: int = 7) -> Map:
+    def _kernel(self, kernel: Any, record: eliminated.Linkage | BentLinkage | None = None, slots: int = 7) -> Map:
         args = np.zeros(slots, dtype=np.int64)
         args[2], args[-1] = address(self.u), (record or self.record).address
         return Map(function=kernel.address, args=args)

@@ -453,8 +453,10 @@ class NativeSystem:
         """Whether M and J hold their entries alone; rows that repeat others are worked upon in whole matrices."""
         return self.system.packed and not self._redundant
 
-    def whole_matrices(self) -> tuple[Constrained, list[object]]:
-        """The constrained system, with its projection, for kernels that read M and J as whole matrices."""
+    def whole_matrices(self, own: bool = False) -> tuple[Constrained, list[object]]:
+        """The constrained system, with its projection, for kernels that read M and J as whole matrices; without it in memory of its ``own``."""
+        if own:
+            return self._constrained_system(packed=False)
         found, keep = self._constrained_system(packed=False) if self._packed else self._constraints
         if self._packed:
             self._close(found, keep, packed=False)

@@ -350,10 +350,11 @@ class _Rates:
         """There is one rate."""
         return 0
 
-    def rate(self, t: float, x: np.ndarray, out: np.ndarray, mode: int) -> None:
-        """v̇ and ż at a point."""
-        q, v, z = np.split(x, [len(self.eq.q), len(self.eq.q) + len(self.eq.v)])
-        out[len(q) :] = np.ravel(self.of.functions.rate.value(np.array([t]), q, v, z, self.u))
+    def rate(self, t: np.ndarray, x: np.ndarray, out: np.ndarray, mode: int) -> None:
+        """v̇ and ż at rows of points."""
+        for now, row, found in zip(t, x, out, strict=True):
+            q, v, z = np.split(row, [len(self.eq.q), len(self.eq.q) + len(self.eq.v)])
+            found[len(q) :] = np.ravel(self.of.functions.rate.value(np.array([now]), q, v, z, self.u))
 
 
 def _kept(kept: dict[Any, Any], key: Any, make: Callable[[], Any]) -> Any:
