@@ -65,7 +65,7 @@ def simulate(
 
         start = start_apart(system, start, options.pop("overlap", None))
     settings, rest = settings_of(system, span, method, options)
-    if settings.step is not None and settings.method not in ADAPTIVE:
+    if settings.method not in ADAPTIVE:
         check_arrives(system.model.name, settings.step, span)
     acting = Inputs(system, inputs, start.memory)
     with Prepared(system, start, acting, settings, restart):
@@ -77,10 +77,10 @@ def simulate(
     return solution
 
 
-def check_arrives(name: str, step: float, span: tuple[float, float]) -> None:
+def check_arrives(name: str, step: float | None, span: tuple[float, float]) -> None:
     """Refuses a fixed step so short that the time does not change by it before the end."""
     least = math.ulp(max(abs(span[0]), abs(span[1])))
-    if 0.0 < step < least:
+    if step is not None and 0.0 < step < least:
         raise InputError(
             f"simulate '{name}': steps of {step:g} s never reach t = {span[1]:g} s, where times differ by {least:.2g} s at least; take longer steps"
         )

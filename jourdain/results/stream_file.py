@@ -169,8 +169,8 @@ class _Parquet:
 
     def __init__(self, path: Path) -> None:
         self._pa, self._pq = need("pyarrow", "files", ".parquet"), need("pyarrow.parquet", "files", ".parquet")
-        self._file, self._writer = path.open("wb"), None
-        self._room = Room(path)
+        self._file, self._room = path.open("wb"), Room(path)
+        self._writer: Any = None  # the first piece tells the columns
 
     def add(self, sol: Solution, first: int, room: int, end: int) -> None:
         self._room.give_back(self._file.tell())
