@@ -15,6 +15,7 @@ from ...native.kernel import jit, kernel
 from ...native.record import Address, Floats, Integers, Record
 from ..linear.dense import cholesky, cholesky_solve, inner, lu_factor, lu_solve
 from ..linear.redundant import drop_redundant
+from ..linear.units import Units
 from .accelerations import store_rates
 from .elimination import RANK_TOLERANCE
 from .null_space import orthonormal_solution
@@ -51,6 +52,7 @@ class ByReduction(Record):
     descriptor: Compiled
     work: Floats
     pivots: Integers
+    units: Units
 
 
 def work_size(n: int, rows: int) -> int:
@@ -369,17 +371,18 @@ def solution(way: int, M: Any, f: Any, J: Any, g: Any, m: int, n: int, work: Any
 
 
 @jit
-def independent_rows(J: Any, g: Any, listed: Any, m: int, n: int, work: Any) -> int:
+def independent_rows(J: Any, g: Any, listed: Any, m: int, n: int, units: Any, work: Any) -> int:
     """The best independent rows brought to the front, at most m, after what the others repeat is taken out (Gram–Schmidt with pivoting).
 
     Returns how many there are: directions that the constraints hardly hold are left to the dynamics for the moment of passing a singular
     position.  −1: none can be found.
     """
     rows = listed.size
-    if m < rows and drop_redundant(J, g, n, listed, rows - m, work) != 0:
+    if m < rows and drop_redundant(J, g, n, listed, rows - m, units, work) != 0:
         return -1
-    for i in range(rows * n):
-        work[i] = J[i]
+    for i in range(rows):
+        for j in range(n):
+            work[i * n + j] = J[i * n + j] * units.row[i] * units.velocity[j]
     first = 0.0
     for k in range(m):
         best, p = -1.0, k
@@ -413,7 +416,7 @@ def reduced_state_derivative(args: int) -> int:
     if call(terms.function, terms.args) != 0:
         return -1
     J, g, xdot = terms.J, terms.g, doubles(s.out, nq + n + nz)
-    m = independent_rows(J, g, s.rows, s.rank, n, s.work)
+    m = independent_rows(J, g, s.rows, s.rank, n, s.units, s.work)
     if m < 0 or solution(s.way, terms.M, terms.f, J, g, m, n, s.work, s.pivots, xdot[nq : nq + n]) != 0:
         return 2
     store_rates(terms.rates, nq, n, nz, xdot)

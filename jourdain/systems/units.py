@@ -1,0 +1,95 @@
+"""In which units constraints and velocities are written, as far as pivots must know.
+
+Which constraints count is decided by sizes of pivots: small ones belong to singular positions.  But a row may be short because it is written in other units than
+its neighbours (volumes in m³, or all lengths of a machine of micrometres beside directions), and a turn moves 1 m per radian only in machines of a metre.  So rows
+and velocities are compared in units of their own: velocities in those of 1/√M_jj, rows in those of their largest entries around the neutral position,
+wherever the mechanism is.  Powers of 1000 serve, so that ordinary machines compare what they have.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..solvers.constraints.projection import NOISE
+from ..solvers.linear.units import Units, units
+
+if TYPE_CHECKING:
+    from ..native.function import Function
+    from .dynamics import Dynamics
+
+#: A unit, as a power of ten; positions that are looked at, and by how much the fastest velocity (in its unit) displaces each from the neutral one.
+THOUSAND, SAMPLES, DISTANCE = 3, 4, 0.3
+
+
+def units_of(system: Dynamics, descriptor: Function | None = None) -> Units:
+    """The units of a system's constraints and velocities with its present parameters."""
+    known = system._idle.get("units")
+    if known is None or known[0] is not system.parameter_vector:
+        f = system.function("descriptor") if descriptor is None else descriptor
+        known = system._idle["units"] = system.parameter_vector, units(*_powers(system, f))
+    return known[1]  # type: ignore[no-any-return]
+
+
+def _powers(system: Dynamics, f: Function) -> tuple[np.ndarray, np.ndarray]:
+    m, n = len(system.equations_of_motion.rows), system.nv
+    ordinary = np.ones(m), np.ones(n)
+    first = _neutral(system)
+    J, mass = _sizes(system, f, first)
+    if not (np.isfinite(mass).all() and mass.max(initial=0.0) > 0.0):
+        return ordinary
+    weight = _weights(J, mass)
+    rng, steps, highest = np.random.default_rng(0), DISTANCE * weight / weight.max(), np.zeros(m)
+    for k in range(SAMPLES + 1):
+        q = system.configuration.integrate(first, steps * rng.uniform(-1.0, 1.0, n) * (k > 0))
+        J, _ = _sizes(system, f, q)
+        longest = J.max(axis=1, initial=0.0)
+        J[longest <= NOISE * max(1.0, longest.max(initial=0.0))] = 0.0
+        highest = np.maximum(highest, (J * weight).max(axis=1, initial=0.0))
+    if not np.isfinite(highest).all():
+        return ordinary
+    middle = np.exp(np.log(weight).mean())
+    known = highest > 0.0
+    size = np.where(known, highest, highest.max(initial=1.0))
+    return _rounded(size.max(initial=0.0) / size), _rounded(weight / middle)
+
+
+def _neutral(system: Dynamics) -> np.ndarray:
+    """The neutral position in the coordinates of a system."""
+    own: Any = getattr(system, "state_of", None)
+    if own is None:
+        return np.asarray(system.configuration.neutral())
+    return np.asarray(own(system.reference.state()).q)  # type: ignore[attr-defined]
+
+
+def _sizes(system: Dynamics, f: Function, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """|J| and the diagonal of M in a position at rest."""
+    m, n = len(system.equations_of_motion.rows), system.nv
+    given = {"x": np.concatenate([q, np.zeros(n + system.nz)]), "u": system.input_values()}
+    values = [np.resize(given[name], size) if name in given and given[name].size else np.zeros(size) for name, size in f.signature.inputs]
+    M, _, J, *_ = (np.asarray(a) for a in f(*values))
+    if J.shape != (m, n):  # entries alone
+        whole = np.zeros(m * n)
+        whole[system.places("constraint_velocities", "J", packed=True)] = J.ravel()
+        return np.abs(whole.reshape(m, n)), np.ones(n)
+    return np.abs(J), np.diagonal(M).copy()
+
+
+def _weights(J: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """1/√M_jj; velocities without mass have the weight of what they move by constraints."""
+    weight = np.where(mass > 0.0, 1.0 / np.sqrt(np.where(mass > 0.0, mass, 1.0)), 0.0)
+    for row in J:
+        top = float((row * weight).max(initial=0.0))
+        open_ = (weight == 0.0) & (row > NOISE)
+        if top > 0.0:
+            weight[open_] = top / row[open_]
+    return np.where(weight > 0.0, weight, np.exp(np.log(weight[weight > 0.0]).mean()))
+
+
+def _rounded(size: np.ndarray) -> np.ndarray:
+    """The nearest powers of 1000."""
+    return np.asarray(10.0 ** (THOUSAND * np.round(np.log10(size) / THOUSAND)))
+
+
+__all__ = ["units_of"]
