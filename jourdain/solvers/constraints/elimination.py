@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...native.kernel import jit
+from ...native.kernel import hot, jit
 from ...native.record import Floats, Integers, Record
 from ..linear.dense import inner
 from ..linear.fronts import NullSpace, Walk, null_space, walk
@@ -112,10 +112,7 @@ def _factor_in_units(a: Any, m: int, n: int, rows: Any, columns: Any, units: Any
         inverse = 1.0 / a[k * n + k]
         for i in range(k + 1, m):
             if a[i * n + k] != 0.0:
-                factor = a[i * n + k] * inverse
-                a[i * n + k] = factor
-                for j in range(k + 1, n):
-                    a[i * n + j] -= factor * a[k * n + j]
+                _clear(a, n, k, i, inverse)
     return min(m, n)
 
 
@@ -130,6 +127,15 @@ def _exchange(a: Any, m: int, n: int, k: int, p: int, q: int, rows: Any, columns
         columns[k], columns[q] = columns[q], columns[k]
         for i in range(m):
             a[i * n + k], a[i * n + q] = a[i * n + q], a[i * n + k]
+
+
+@hot
+def _clear(a: Any, n: int, k: int, i: int, inverse: float) -> None:
+    """Takes from row i what it has of the pivot's row k; the factor stays in the pivot's column."""
+    factor = a[i * n + k] * inverse
+    a[i * n + k] = factor
+    for j in range(k + 1, n):
+        a[i * n + j] -= factor * a[k * n + j]
 
 
 @jit
@@ -166,10 +172,7 @@ def _factor_sparse(a: Any, m: int, n: int, rows: Any, columns: Any, largest: Any
         inverse = 1.0 / a[k * n + k]
         for i in range(k + 1, m):
             if a[i * n + k] != 0.0:
-                factor = a[i * n + k] * inverse
-                a[i * n + k] = factor
-                for j in range(k + 1, n):
-                    a[i * n + j] -= factor * a[k * n + j]
+                _clear(a, n, k, i, inverse)
                 largest[i] = _largest(a[i * n :], k + 1, n)
     return min(m, n)
 
