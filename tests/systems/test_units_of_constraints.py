@@ -11,7 +11,7 @@ import jourdain as jd
 
 WAYS = {
     "recursive": {}, "semi-recursive": {"reduction": "range-space"}, "natural": {}, "cartesian": {}, "cartesian qr": {"reduction": "qr"},
-    "cartesian svd": {"reduction": "svd"}, "cartesian kkt": {"reduction": "kkt"},
+    "cartesian svd": {"reduction": "svd"}, "cartesian kkt": {"reduction": "kkt"}, "cartesian penalty": {"reduction": "penalty"},
 }  # fmt: skip
 
 
@@ -71,10 +71,16 @@ def found(s: jd.System, size: float, **options: object) -> tuple[float, float, f
 
 @pytest.mark.parametrize(
     ("way", "size"),
-    [("recursive", 1e-6), ("semi-recursive", 1e-6), ("cartesian", 1e-6), ("cartesian qr", 1e-5), ("cartesian svd", 1e-5)],
-)  # orthonormal bases mix metres with radians: rounding grows with the square of the size
+    [(w, 1e-5 if w == "natural" else 1e-6) for w in WAYS],
+)
 def test_a_machine_of_micrometres_moves_as_one_of_metres(way: str, size: float) -> None:
     np.testing.assert_allclose(found(compiled(four_bar(size), way), size), expected(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("way", ["cartesian", "natural"])
+def test_an_augmented_lagrangian_of_any_size(way: str) -> None:
+    ends = [found(compiled(four_bar(size), way), size, method="augmented-lagrangian", step=1e-3)[:3] for size in (1.0, 1e-5)]
+    np.testing.assert_allclose(*ends, rtol=1e-6)
 
 
 @pytest.mark.parametrize("twice", [False, True])
