@@ -8,10 +8,12 @@ wherever the mechanism is.  Powers of 1000 serve, so that ordinary machines comp
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..model.constraints import Equation
 from ..solvers.constraints.projection import NOISE
 from ..solvers.linear.units import Units, units
 
@@ -40,19 +42,34 @@ def _powers(system: Dynamics, f: Function) -> tuple[np.ndarray, np.ndarray]:
     if not (np.isfinite(mass).all() and mass.max(initial=0.0) > 0.0):
         return ordinary
     weight = _weights(J, mass)
-    rng, steps, highest = np.random.default_rng(0), DISTANCE * weight / weight.max(), np.zeros(m)
+    rng, steps = np.random.default_rng(0), DISTANCE * weight / weight.max()
+    highest, entries = np.zeros((2, m))
     for k in range(SAMPLES + 1):
         q = system.configuration.integrate(first, steps * rng.uniform(-1.0, 1.0, n) * (k > 0))
         J, _ = _sizes(system, f, q)
         longest = J.max(axis=1, initial=0.0)
+        entries = np.maximum(entries, longest)
         J[longest <= NOISE * max(1.0, longest.max(initial=0.0))] = 0.0
         highest = np.maximum(highest, (J * weight).max(axis=1, initial=0.0))
     if not np.isfinite(highest).all():
         return ordinary
+    _tell_of_rounding(system, entries)
     middle = np.exp(np.log(weight).mean())
     known = highest > 0.0
     size = np.where(known, highest, highest.max(initial=1.0))
     return _rounded(size.max(initial=0.0) / size), _rounded(weight / middle)
+
+
+def _tell_of_rounding(system: Dynamics, entries: np.ndarray) -> None:
+    """Warns of constraints of the user's whose derivatives are as small as rounding everywhere."""
+    own = system.model.constraints
+    for row, size in zip(system.equations_of_motion.rows, entries.tolist(), strict=True):
+        if 0.0 < size <= NOISE and isinstance(own.get(row.name), Equation):
+            warnings.warn(
+                f"'{system.model.name}': constraint '{row.name}' counts as none: its derivatives by velocities are {size:.1g} at most, as rounding is; write it in larger units",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
 
 def _neutral(system: Dynamics) -> np.ndarray:

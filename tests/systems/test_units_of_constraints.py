@@ -34,6 +34,16 @@ def test_a_constraint_in_any_unit_holds_two_sliders_together(way: str, unit: flo
         assert sol[f"{name}.displacement_acc"][-1] == pytest.approx(-5 / 3 * np.cos(np.sqrt(5 / 3)), abs=1e-6)
 
 
+@pytest.mark.parametrize("way", ["recursive", "cartesian"])
+def test_a_constraint_as_small_as_rounding_is_told(way: str) -> None:
+    m = jd.Model("pair")
+    one, other = (m.prismatic(n, m.ground, m.body(n, mass=1.0, inertia=(0.1, 0.1, 0.1)), axis="x") for n in "ab")
+    m.constraint("same", 1e-14 * (one.position - other.position))
+    s = compiled(m, way)
+    with pytest.warns(RuntimeWarning, match="constraint 'same' counts as none: its derivatives by velocities are 1e-14 at most"):
+        s.simulate(s.reference.state(), 0.1)
+
+
 def four_bar(size: float, unit: float = 1.0, twice: bool = False) -> jd.Model:
     """A four-bar with a slider on a rack, and its gravity, in proportion to its size."""
     m = jd.Model("four-bar", gravity=(0, 0, -9.81 * size))
