@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ..native.function import Function
     from .dynamics import Dynamics
 
+#: Sizes that differ by less than this are of one unit: pivots are compared to 1e-5.
+ORDINARY = 1e3
 #: A unit, as a power of ten; positions that are looked at, and by how much the fastest velocity (in its unit) displaces each from the neutral one.
 THOUSAND, SAMPLES, DISTANCE = 3, 4, 0.3
 
@@ -57,6 +59,8 @@ def _powers(system: Dynamics, f: Function) -> tuple[np.ndarray, np.ndarray]:
     middle = np.exp(np.log(weight).mean())
     known = highest > 0.0
     size = np.where(known, highest, highest.max(initial=1.0))
+    if size.max(initial=0.0) <= ORDINARY * size.min(initial=np.inf) and weight.max() <= ORDINARY * weight.min():
+        return ordinary
     return _rounded(size.max(initial=0.0) / size), _rounded(weight / middle)
 
 
