@@ -43,7 +43,7 @@ def _powers(system: Dynamics, f: Function) -> tuple[np.ndarray, np.ndarray]:
     J, mass = _sizes(system, f, first)
     if not (np.isfinite(mass).all() and mass.max(initial=0.0) > 0.0):
         return ordinary
-    weight = _weights(J, mass)
+    weight = _weights(J, _of_whole_vectors(system, mass))
     rng, steps = np.random.default_rng(0), DISTANCE * weight / weight.max()
     highest, entries = np.zeros((2, m))
     for k in range(SAMPLES + 1):
@@ -95,6 +95,17 @@ def _sizes(system: Dynamics, f: Function, q: np.ndarray) -> tuple[np.ndarray, np
         whole[system.places("constraint_velocities", "J", packed=True)] = J.ravel()
         return np.abs(whole.reshape(m, n)), np.ones(n)
     return np.abs(J), np.diagonal(M).copy()
+
+
+def _of_whole_vectors(system: Dynamics, mass: np.ndarray) -> np.ndarray:
+    """Masses with the largest of a vector's, or a quaternion's, for all of its components: these mix where a body turns."""
+    groups: dict[str, list[int]] = {}
+    for j, name in enumerate(system.velocity_names):
+        groups.setdefault(name.removesuffix("_rate").rstrip("xyz0123456789"), []).append(j)
+    found = mass.copy()
+    for places in groups.values() if hasattr(system, "state_of") else ():
+        found[places] = mass[places].max()
+    return found
 
 
 def _weights(J: np.ndarray, mass: np.ndarray) -> np.ndarray:
