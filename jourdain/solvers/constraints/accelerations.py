@@ -203,7 +203,7 @@ def constrained_solution(Mass: Any, f: Any, J: Any, g: Any, e: Any, a: Any) -> i
         block = plan.blocks[k]
         if block.rank < block.rows:
             rows = plan.rows[block.row : block.row + block.rows]
-            if drop_redundant(J, g, plan.nv, rows, block.rows - block.rank, e.work) != 0:
+            if drop_redundant(J, g, plan.nv, rows, block.rows - block.rank, e.walk.units, e.work) != 0:
                 return 1
     if len(plan.fronts.each) > 0:
         free = eliminate_by_fronts(J, plan.entries, g, plan.m, plan.fronts, RANK_TOLERANCE, False, e.walk, e.space)

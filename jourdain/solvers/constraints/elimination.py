@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ...native.kernel import jit
+from ...native.kernel import hot, jit
 from ...native.record import Floats, Integers, Record
 from ..linear.dense import inner
 from ..linear.fronts import NullSpace, Walk, null_space, walk
+from ..linear.units import Units, plain
 from .plan import Plan
 
 #: A pivot below this fraction of the first counts as a redundant row; near a singular position the directions that the
@@ -44,8 +45,8 @@ class Elimination(Record):
     work: Floats
 
 
-def elimination(plan: Plan, by_fronts: bool = False, turns_alone: bool = False) -> Elimination:
-    """Memory for a plan; ``by_fronts`` where blocks that are split are never eliminated as a whole, ``turns_alone`` where nothing is eliminated at all."""
+def elimination(plan: Plan, by_fronts: bool = False, turns_alone: bool = False, units: Units | None = None) -> Elimination:
+    """Memory for a plan, whose pivots are compared in given units; ``by_fronts`` where blocks that are split are never eliminated as a whole, ``turns_alone`` where nothing is eliminated at all."""
     n, m = plan.nv, plan.m
     if turns_alone:  # quaternions are normalised by no matrix
         space, pivots = null_space(0, 0), Pivots(rank=(none := np.zeros(0, np.int64)), rows=none, columns=none)
@@ -57,9 +58,11 @@ def elimination(plan: Plan, by_fronts: bool = False, turns_alone: bool = False) 
         rank=np.zeros(len(plan.blocks), dtype=np.int64), rows=np.zeros(plan.rows.size, dtype=np.int64),
         columns=np.zeros(plan.columns.size, dtype=np.int64),
     )  # fmt: skip
+    path = walk(n, len(fronts))
+    path.units = plain(m, n) if units is None else units
     return Elimination(
-        plan=plan, space=null_space(m, n, fronts, by_fronts), pivots=pivots, walk=walk(n, len(fronts)), ZM=np.zeros(n * n + n), reduced=np.zeros(n * n + n),
-        work=np.zeros(1 if by_fronts else max(2 * m * n + 3 * m + n, 2 * m * m) + 1),
+        plan=plan, space=null_space(m, n, fronts, by_fronts), pivots=pivots, walk=path, ZM=np.zeros(n * n + n), reduced=np.zeros(n * n + n),
+        work=np.zeros(1 if by_fronts else max(2 * m * n + 3 * m + n, 2 * m * m + m) + 1),
     )  # fmt: skip
 
 
@@ -91,6 +94,29 @@ def _factor(a: Any, m: int, n: int, rows: Any, columns: Any) -> int:
 
 
 @jit
+def _factor_in_units(a: Any, m: int, n: int, rows: Any, columns: Any, units: Any) -> int:
+    """The same where entries are compared in units of their rows and velocities."""
+    first = 0.0
+    for k in range(min(m, n)):
+        best, p, q = 0.0, k, k
+        for i in range(k, m):
+            for j in range(k, n):
+                size = abs(a[i * n + j]) * units.row[rows[i]] * units.velocity[columns[j]]
+                if size > best:
+                    best, p, q = size, i, j
+        if k == 0:
+            first = best
+        if not best > RANK_TOLERANCE * first:
+            return k
+        _exchange(a, m, n, k, p, q, rows, columns)
+        inverse = 1.0 / a[k * n + k]
+        for i in range(k + 1, m):
+            if a[i * n + k] != 0.0:
+                _clear(a, n, k, i, inverse)
+    return min(m, n)
+
+
+@jit
 def _exchange(a: Any, m: int, n: int, k: int, p: int, q: int, rows: Any, columns: Any) -> None:
     """Brings the entry in row p and column q to the place (k, k)."""
     if p != k:
@@ -101,6 +127,15 @@ def _exchange(a: Any, m: int, n: int, k: int, p: int, q: int, rows: Any, columns
         columns[k], columns[q] = columns[q], columns[k]
         for i in range(m):
             a[i * n + k], a[i * n + q] = a[i * n + q], a[i * n + k]
+
+
+@hot
+def _clear(a: Any, n: int, k: int, i: int, inverse: float) -> None:
+    """Takes from row i what it has of the pivot's row k; the factor stays in the pivot's column."""
+    factor = a[i * n + k] * inverse
+    a[i * n + k] = factor
+    for j in range(k + 1, n):
+        a[i * n + j] -= factor * a[k * n + j]
 
 
 @jit
@@ -137,10 +172,7 @@ def _factor_sparse(a: Any, m: int, n: int, rows: Any, columns: Any, largest: Any
         inverse = 1.0 / a[k * n + k]
         for i in range(k + 1, m):
             if a[i * n + k] != 0.0:
-                factor = a[i * n + k] * inverse
-                a[i * n + k] = factor
-                for j in range(k + 1, n):
-                    a[i * n + j] -= factor * a[k * n + j]
+                _clear(a, n, k, i, inverse)
                 largest[i] = _largest(a[i * n :], k + 1, n)
     return min(m, n)
 
@@ -163,7 +195,9 @@ def factor_blocks(J: Any, e: Any) -> int:
         for i in range(m):
             for j in range(width):
                 factors[i * width + j] = J[rows[i] * n + columns[j]]
-        if m < SPARSE:
+        if e.walk.units.differ == 1:
+            found = _factor_in_units(factors, m, width, rows, columns, e.walk.units)
+        elif m < SPARSE:
             found = _factor(factors, m, width, rows, columns)
         else:
             found = _factor_sparse(factors, m, width, rows, columns, e.work)

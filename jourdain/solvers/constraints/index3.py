@@ -20,7 +20,7 @@ from ...native.record import Address, Floats, Integers, Record
 from ..linear.dense import lu_factor, lu_solve
 from .rotation_chart import LONGEST, complement
 
-#: Newton stops when the correction is this small relative to the coordinates; it fails after so many iterations.
+#: Newton stops when the correction is this small relative to the coordinates (in units of their own, or one of the largest); it fails after so many iterations.
 TOLERANCE, ITERATIONS = 1e-11, 50
 #: Projections of velocities and accelerations; each shrinks the error by about the penalty.
 PASSES = 3
@@ -53,7 +53,7 @@ class Terms(Record):
 
 
 class Work(Record):
-    """Memory of a run: A and W (n × n), a right-hand side, constants of the step (2n), three numbers, pivots, penalty of each row."""
+    """Memory of a run: A and W (n × n), a right-hand side, constants of the step (2n), three numbers, pivots, penalty of each row, units of coordinates."""
 
     A: Floats
     W: Floats
@@ -62,6 +62,7 @@ class Work(Record):
     again: Floats
     pivots: Integers
     alpha: Floats
+    unit: Floats
 
 
 @jit
@@ -131,13 +132,14 @@ def newton(terms: Any, work: Any, xdd: Any, lam: Any, h: float) -> int:
         for i in range(n):
             b[i] *= -quarter
         lu_solve(work.A, n, work.pivots, b)
-        size, change = 1.0, 0.0
+        largest, size, change = 0.0, 0.0, 0.0
         for i in range(n):
             x[i] += b[i]
-            size, change = max(size, abs(x[i])), max(change, abs(b[i]))
+            unit = work.unit[i]
+            largest, size, change = max(largest, unit), max(size, abs(x[i]) / unit), max(change, abs(b[i]) / unit)
         if not np.isfinite(change):
             return -1
-        if change <= TOLERANCE * size:
+        if change <= TOLERANCE * max(size, 1.0 / largest):
             return iteration + 1
     return -1
 

@@ -20,6 +20,7 @@ from ...native.kernel import jit, kernel
 from ...native.record import Address, Floats, Integers, Record
 from ..linear.dense import cholesky, cholesky_solve, inner, lu_full
 from ..linear.redundant import drop_redundant
+from ..linear.units import Units
 from ..ode.frame import Arguments
 from .accelerations import listed_accelerations, solve_again
 from .elimination import Elimination, eliminate, elimination, particular
@@ -84,13 +85,13 @@ class ByState(Record):
 
 
 @jit
-def _multipliers(Mass: Any, f: Any, J: Any, a: Any, n: int, m: int, gram: Any, force: Any, right: Any, lam: Any) -> None:
+def _multipliers(Mass: Any, f: Any, J: Any, a: Any, n: int, m: int, units: Any, gram: Any, force: Any, right: Any, lam: Any) -> None:
     """λ of Jᵀλ = M v̇ − f by normal equations, softened where constraints repeat one another, and refined."""
-    largest = 0.0
+    largest, unit = 0.0, units.row
     for i in range(m):
         lam[i] = 0.0
         for k in range(i + 1):
-            gram[i * m + k] = inner(J[i * n :], J[k * n :], n)
+            gram[i * m + k] = unit[i] * unit[k] * inner(J[i * n :], J[k * n :], n)
         largest = max(largest, gram[i * m + i])
     for i in range(m):
         gram[i * m + i] += 1e-13 * largest
@@ -103,14 +104,14 @@ def _multipliers(Mass: Any, f: Any, J: Any, a: Any, n: int, m: int, gram: Any, f
             for j in range(n):
                 force[j] -= J[i * n + j] * lam[i]
         for i in range(m):
-            right[i] = inner(J[i * n :], force, n)
+            right[i] = unit[i] * inner(J[i * n :], force, n)
         cholesky_solve(gram, m, right)
         for i in range(m):
-            lam[i] += right[i]
+            lam[i] += unit[i] * right[i]
 
 
 @jit
-def _drop(J: Any, g: Any, plan: Any, Y: Any) -> int:
+def _drop(J: Any, g: Any, plan: Any, units: Any, Y: Any) -> int:
     """Takes what redundant constraints say out of J and g; Y keeps the combinations of each block."""
     used = 0
     for k in range(len(plan.blocks)):
@@ -118,26 +119,28 @@ def _drop(J: Any, g: Any, plan: Any, Y: Any) -> int:
         rows = block.rows
         excess = rows - block.rank
         if excess > 0:
-            if drop_redundant(J, g, plan.nv, plan.rows[block.row : block.row + rows], excess, Y[used:]) != 0:
+            if drop_redundant(J, g, plan.nv, plan.rows[block.row : block.row + rows], excess, units, Y[used:]) != 0:
                 return 1
             used += rows * (rows + excess)
     return 0
 
 
 @jit
-def _drop_again(g: Any, plan: Any, Y: Any) -> None:
-    """Takes the combinations Y out of another right-hand side, or out of λ, where rounding has let them grow."""
+def _drop_again(g: Any, plan: Any, Y: Any, as_forces: bool) -> None:
+    """The same for another g; ``as_forces`` for multipliers of what is left of the rows, which become those of the rows themselves."""
     used = 0
     for k in range(len(plan.blocks)):
         block = plan.blocks[k]
         rows, listed = block.rows, plan.rows[block.row :]
         excess = rows - block.rank
         for c in range(excess):
-            first, dot = used + rows * (rows + c), 0.0
+            told, taken, dot = used + rows * c, used + rows * (rows + c), 0.0
+            if as_forces:
+                told, taken = taken, told
             for i in range(rows):
-                dot += Y[first + i] * g[listed[i]]
+                dot += Y[told + i] * g[listed[i]]
             for i in range(rows):
-                g[listed[i]] -= dot * Y[first + i]
+                g[listed[i]] -= dot * Y[taken + i]
         if excess > 0:
             used += rows * (rows + excess)
 
@@ -150,13 +153,13 @@ def _prepare(t: int, x: int, s: Any) -> int:
     terms.args[0], terms.args[1] = t, x
     if call(terms.function, terms.args) != 0:
         return -1
-    if _drop(J, g, plan, s.Y) != 0:
+    if _drop(J, g, plan, e.walk.units, s.Y) != 0:
         return -2
     free = eliminate(J, g, e)
     if listed_accelerations(terms.M, terms.f, e, free, s.a) != 0:
         return -2
-    _multipliers(terms.M, terms.f, J, s.a, plan.nv, plan.m, s.gram, s.change, s.right, s.lam)
-    _drop_again(s.lam, plan, s.Y)
+    _multipliers(terms.M, terms.f, J, s.a, plan.nv, plan.m, e.walk.units, s.gram, s.change, s.right, s.lam)
+    _drop_again(s.lam, plan, s.Y, True)
     given = s.tangent.args
     given.t, given.x, given.a, given.lam = t, x, address(s.a), address(s.lam)
     given.dx, given.da, given.dt = address(s.dx), address(s.da), address(s.dt)
@@ -182,7 +185,7 @@ def _change(s: Any, free: int) -> int:
         right[i] = -tangent.dg[i]
         moved = moved or tangent.dg[i] != 0.0
     if moved:
-        _drop_again(right, e.plan, s.Y)
+        _drop_again(right, e.plan, s.Y, False)
         particular(right, e)
     elif forced:
         for j in range(e.plan.nv):
@@ -221,11 +224,11 @@ def state_derivatives(args: int) -> int:
     return 0
 
 
-def make_derivatives(plan: Plan, descriptor: Compiled, tangent: Tangent) -> Derivatives:
+def make_derivatives(plan: Plan, descriptor: Compiled, tangent: Tangent, units: Units | None = None) -> Derivatives:
     """A system with memory for its derivatives."""
     n, m = plan.nv, plan.m
     return Derivatives(
-        elimination=elimination(plan), descriptor=descriptor, tangent=tangent, a=np.zeros(n), lam=np.zeros(m), dx=np.zeros(plan.nq + n + plan.nz),
+        elimination=elimination(plan, units=units), descriptor=descriptor, tangent=tangent, a=np.zeros(n), lam=np.zeros(m), dx=np.zeros(plan.nq + n + plan.nz),
         da=np.zeros(n), dt=np.zeros(1), change=np.zeros(n), right=np.zeros(m), gram=np.zeros(m * m), Y=np.zeros(2 * m * m),
     )  # fmt: skip
 

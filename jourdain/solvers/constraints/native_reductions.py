@@ -15,6 +15,7 @@ from ...native.kernel import jit, kernel
 from ...native.record import Address, Floats, Integers, Record
 from ..linear.dense import cholesky, cholesky_solve, inner, lu_factor, lu_solve
 from ..linear.redundant import drop_redundant
+from ..linear.units import Units
 from .accelerations import store_rates
 from .elimination import RANK_TOLERANCE
 from .null_space import orthonormal_solution
@@ -51,6 +52,8 @@ class ByReduction(Record):
     descriptor: Compiled
     work: Floats
     pivots: Integers
+    units: Units
+    same: Units  # where nothing is to be multiplied
 
 
 def work_size(n: int, rows: int) -> int:
@@ -369,14 +372,14 @@ def solution(way: int, M: Any, f: Any, J: Any, g: Any, m: int, n: int, work: Any
 
 
 @jit
-def independent_rows(J: Any, g: Any, listed: Any, m: int, n: int, work: Any) -> int:
+def independent_rows(J: Any, g: Any, listed: Any, m: int, n: int, units: Any, work: Any) -> int:
     """The best independent rows brought to the front, at most m, after what the others repeat is taken out (Gram–Schmidt with pivoting).
 
     Returns how many there are: directions that the constraints hardly hold are left to the dynamics for the moment of passing a singular
     position.  −1: none can be found.
     """
     rows = listed.size
-    if m < rows and drop_redundant(J, g, n, listed, rows - m, work) != 0:
+    if m < rows and drop_redundant(J, g, n, listed, rows - m, units, work) != 0:
         return -1
     for i in range(rows * n):
         work[i] = J[i]
@@ -404,6 +407,20 @@ def independent_rows(J: Any, g: Any, listed: Any, m: int, n: int, work: Any) -> 
     return m
 
 
+@jit
+def _bring_to_units(M: Any, f: Any, J: Any, g: Any, rows: int, n: int, units: Any) -> None:
+    """The same equations with rows of constraints, and velocities, in units of their own."""
+    row, velocity = units.row, units.velocity
+    for i in range(n):
+        f[i] *= velocity[i]
+        for j in range(n):
+            M[i * n + j] *= velocity[i] * velocity[j]
+    for i in range(rows):
+        g[i] *= row[i]
+        for j in range(n):
+            J[i * n + j] *= row[i] * velocity[j]
+
+
 @kernel
 def reduced_state_derivative(args: int) -> int:
     """ẋ of a constrained system by one of the ways."""
@@ -413,9 +430,13 @@ def reduced_state_derivative(args: int) -> int:
     if call(terms.function, terms.args) != 0:
         return -1
     J, g, xdot = terms.J, terms.g, doubles(s.out, nq + n + nz)
-    m = independent_rows(J, g, s.rows, s.rank, n, s.work)
+    if s.units.differ == 1:
+        _bring_to_units(terms.M, terms.f, J, g, s.rows.size, n, s.units)
+    m = independent_rows(J, g, s.rows, s.rank, n, s.same, s.work)
     if m < 0 or solution(s.way, terms.M, terms.f, J, g, m, n, s.work, s.pivots, xdot[nq : nq + n]) != 0:
         return 2
+    for i in range(n if s.units.differ == 1 else 0):
+        xdot[nq + i] *= s.units.velocity[i]
     store_rates(terms.rates, nq, n, nz, xdot)
     return 0
 

@@ -17,6 +17,7 @@ import numpy as np
 from ...native.kernel import jit
 from ...native.record import Floats, Integers, Record, Table
 from .dense import cholesky, cholesky_solve
+from .units import Units, plain
 
 #: Blocks with fewer rows are eliminated as a whole, and so are those of which a front has more than this part of the columns.
 SMALLEST_BLOCK = 12
@@ -81,6 +82,7 @@ class Walk(Record):
     start: Integers  # of each front: where its velocities begin in the members of the null space, the dependent ones first
     rank: Integers
     length: Integers
+    units: Units
 
 
 def groups(parts: Sequence[Part]) -> Groups:
@@ -157,7 +159,7 @@ def walk(n: int, fronts: int) -> Walk:
     """Room for the walk over the fronts of n velocities."""
     mark, owner = np.zeros((2, n), dtype=np.int64)
     start, rank, length = np.zeros((3, fronts), dtype=np.int64)
-    return Walk(mark=mark, owner=owner, front=np.zeros(2 * n, dtype=np.int64), start=start, rank=rank, length=length)
+    return Walk(mark=mark, owner=owner, front=np.zeros(2 * n, dtype=np.int64), start=start, rank=rank, length=length, units=plain(0, n))
 
 
 @jit
@@ -189,7 +191,25 @@ def _assemble(J: Any, entries: Any, g: Any, n: int, limit: int, groups: Any, k: 
                     work[kept * n + p] *= scale
                 work[right + kept] *= scale
             kept += 1
+    if walk.units.differ == 1 and not normalise:
+        size = _in_units(groups, k, width, n, limit, walk, work)
     return kept, width, 1.0 if normalise else size
+
+
+@jit
+def _in_units(groups: Any, k: int, width: int, n: int, limit: int, walk: Any, work: Any) -> float:
+    """Brings the rows of a front into units of their own; their largest entry in those of velocities."""
+    part, kept, size = groups.each[k], 0, 0.0
+    rows, right = groups.rows[part.row :], part.rows * n
+    for i in range(part.rows):
+        if rows[i] < limit:
+            factor = walk.units.row[rows[i]]
+            for p in range(width):
+                work[kept * n + p] *= factor
+                size = max(size, abs(work[kept * n + p]) * walk.units.velocity[walk.front[p]])
+            work[right + kept] *= factor
+            kept += 1
+    return size
 
 
 @jit
@@ -236,15 +256,18 @@ def _substitute(n: int, rows: int, kept: int, width: int, walk: Any, space: Any)
 
 
 @jit
-def _pivot(n: int, rows: int, kept: int, width: int, smallest: float, front: Any, work: Any) -> int:
+def _pivot(n: int, rows: int, kept: int, width: int, smallest: float, walk: Any, differ: bool, work: Any) -> int:
     """Gauss–Jordan elimination of a front with full pivoting; the pivots' columns come first in ``front``.  Returns the rank."""
-    right = rows * n
+    right, front = rows * n, walk.front
     for k in range(min(kept, width)):
         best, p, q = 0.0, k, k
         for i in range(k, kept):
             for j in range(k, width):
-                if abs(work[i * n + j]) > best:
-                    best, p, q = abs(work[i * n + j]), i, j
+                size = abs(work[i * n + j])
+                if differ:
+                    size *= walk.units.velocity[front[j]]
+                if size > best:
+                    best, p, q = size, i, j
         if not best > smallest:
             return k
         if p != k:
@@ -323,7 +346,7 @@ def eliminate_by_fronts(
         rows = fronts.each[k].rows
         kept, width, size = _assemble(J, entries, g, n, limit, fronts, k, walk, normalise, work)
         width = _substitute(n, rows, kept, width, walk, space)
-        rank = _pivot(n, rows, kept, width, tolerance * size, front, work)
+        rank = _pivot(n, rows, kept, width, tolerance * size, walk, walk.units.differ == 1 and not normalise, work)
         walk.start[k], walk.rank[k], walk.length[k] = used, rank, width - rank
         for p in range(width):
             space.members[used + p] = front[p]

@@ -40,7 +40,7 @@ def orthonormalise(Y: Any, count: int, rows: int) -> None:
 
 
 @jit
-def _gram(J: Any, n: int, listed: Any, gram: Any) -> float:
+def _gram(J: Any, n: int, listed: Any, units: Any, gram: Any) -> float:
     """Products of the listed rows of J with each other, which have few entries, in the lower triangle; their trace."""
     rows, trace = listed.size, 0.0
     for i in range(rows):
@@ -50,18 +50,26 @@ def _gram(J: Any, n: int, listed: Any, gram: Any) -> float:
         for j in range(n):
             entry = J[listed[i] * n + j]
             if entry != 0.0:
+                if units.differ == 1:
+                    entry *= units.velocity[j] * units.velocity[j]
                 for k in range(i + 1):
                     line[k] += entry * J[listed[k] * n + j]
+        for k in range(i + 1 if units.differ == 1 else 0):
+            line[k] *= units.row[listed[i]] * units.row[listed[k]]
         trace += line[i]
     return trace
 
 
 @jit
-def drop_redundant(J: Any, g: Any, n: int, listed: Any, excess: int, work: Any) -> int:
-    """Removes from the listed rows of J and of g their ``excess`` vanishing combinations, in place."""
+def drop_redundant(J: Any, g: Any, n: int, listed: Any, excess: int, units: Any, work: Any) -> int:
+    """Removes from the listed rows of J and of g their ``excess`` vanishing combinations, in place.
+
+    Rows are combined in units of their own, D J: what is removed is D⁻¹YYᵀD J.  D Y is then at the beginning of ``work``, which has room for
+    rows (rows + excess) numbers, and D⁻¹Y behind rows² of them.
+    """
     rows = listed.size
     gram, Y = work[: rows * rows], work[rows * rows : rows * (rows + excess)]
-    trace = _gram(J, n, listed, gram)
+    trace = _gram(J, n, listed, units, gram)
     for i in range(rows):
         gram[i * rows + i] += SHIFT * trace
         for c in range(excess):
@@ -73,15 +81,15 @@ def drop_redundant(J: Any, g: Any, n: int, listed: Any, excess: int, work: Any) 
             cholesky_solve(gram, rows, Y[c * rows : (c + 1) * rows])
         orthonormalise(Y, excess, rows)
     for c in range(excess):
-        y = Y[c * rows :]
-        for i in range(rows):  # rounding would fill rows that do not take part
-            if abs(y[i]) < ROUNDING:
-                y[i] = 0.0
+        y, told = Y[c * rows :], work[c * rows :]
+        for i in range(rows):
+            entry = 0.0 if abs(y[i]) < ROUNDING else y[i]  # rounding would fill rows that do not take part
+            told[i], y[i] = entry * units.row[listed[i]], entry / units.row[listed[i]]
         for j in range(n + 1):
             dot = 0.0
             for i in range(rows):
                 if y[i] != 0.0:
-                    dot += y[i] * (g[listed[i]] if j == n else J[listed[i] * n + j])
+                    dot += told[i] * (g[listed[i]] if j == n else J[listed[i] * n + j])
             if dot != 0.0:
                 for i in range(rows):
                     if j == n:

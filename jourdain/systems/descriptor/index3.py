@@ -11,6 +11,7 @@ from ...errors import InputError
 from ...solvers.constraints.reductions import independent_rows, kkt, multipliers, penalty_scale
 from ...solvers.interruption import in_chunks
 from ..state import State
+from ..units import units_of
 
 
 def augmented_lagrangian_run(
@@ -50,9 +51,11 @@ def augmented_lagrangian_run(
         arguments = fn.arguments(*(known[i] for i, _ in fn.signature.inputs), *outputs)
         functions[role] = Compiled(function=fn.address, args=arguments)
     terms = Terms(clock=clock, state=state, **functions, **{k: arrays[k] for k in ("M", "f", "J", "g", "h", "w", "K", "C")})
-    alpha = penalty * 4.0 / h**2 * penalty_scale(M, J) ** 2
+    units = units_of(system)
+    row, unit = units.row[:, None], units.velocity
+    alpha = penalty * 4.0 / h**2 * (units.row * penalty_scale(unit[:, None] * M * unit, row * J * unit)) ** 2
     memory = {"A": n * n, "W": n * n, "b": n, "start": 2 * n, "again": 3}
-    work = Work(**{k: np.zeros(size) for k, size in memory.items()}, pivots=np.zeros(n, dtype=np.int64), alpha=alpha)
+    work = Work(**{k: np.zeros(size) for k, size in memory.items()}, pivots=np.zeros(n, dtype=np.int64), alpha=alpha, unit=unit)
     grid = span[0] + h * np.arange(steps + 1)
     wanted = np.arange(steps + 1) if times is None else np.rint((np.asarray(times, dtype=float) - span[0]) / h).astype(int)
     if times is not None and np.abs(grid[wanted] - times).max() > 1e-9 * max(1.0, abs(span[1])):

@@ -18,6 +18,7 @@ from ..compiled import Wrenches
 from ..state import State
 from ..tree.redundancy import redundant_names
 from ..tree.self_stress import Share, first_state, loses_rank_here, share
+from ..units import units_of
 
 if TYPE_CHECKING:
     from ..compiled import Compiled
@@ -60,7 +61,7 @@ def constrained_accelerations(
     if count:
         k = left[:count]
         try:
-            a[k], lam[k] = _least_norm(*_held(M[k], f[k], J[k], g[k]), J[k], g[k])
+            a[k], lam[k] = _least_norm(*_held(M[k], f[k], J[k], g[k]), J[k], g[k], units_of(system.reference).row)
         except np.linalg.LinAlgError:
             raise _without_inertia(system, t[k], x[k]) from None
     return a, lam
@@ -116,8 +117,9 @@ def _without_inertia(system: Compiled, t: np.ndarray, x: np.ndarray) -> SolverEr
     return SolverError(f"'{system.model.name}': {next(filter(None, told), 'the mass matrix is singular')}")
 
 
-def _least_norm(M: np.ndarray, f: np.ndarray, J: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """v̇, and of the λ that balance it the least."""
+def _least_norm(M: np.ndarray, f: np.ndarray, J: np.ndarray, g: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """v̇, and of the λ (of rows in units of their own) that balance it the least."""
+    J, g = unit[:, None] * J, unit * g
     if J.shape[1] == 0:
         return np.linalg.solve(M, f[..., None])[..., 0], np.zeros((len(f), 0))
     MJ = np.linalg.solve(M, np.swapaxes(J, 1, 2))
@@ -125,7 +127,7 @@ def _least_norm(M: np.ndarray, f: np.ndarray, J: np.ndarray, g: np.ndarray) -> t
     S = J @ MJ
     right = g[..., None] - J @ Mf
     lam = np.linalg.pinv(S, rcond=1e-12, hermitian=True) @ right
-    return (Mf + MJ @ lam)[..., 0], lam[..., 0]
+    return (Mf + MJ @ lam)[..., 0], unit * lam[..., 0]
 
 
 class IndeterminateReaction(UserWarning):

@@ -23,6 +23,7 @@ from ..ode_run import OdeRun
 from ..outputs.reactions import multiplier_channel
 from ..run import DEFAULTS, Outcome, Settings
 from ..state import State
+from ..units import units_of
 from .runs import ProjectedRun
 
 if TYPE_CHECKING:
@@ -274,8 +275,9 @@ def _at_the_state(native: NativeSystem, keep: list[object]) -> Derivatives:
     """The equations of the whole state with their tangent, as the kernels take them; ``keep`` receives what they refer to."""
     from ...solvers.constraints.jacobian import make_derivatives
 
-    descriptor = native.compiled(native._function("descriptor"), 2, keep)
-    return make_derivatives(native._plan(), descriptor, _tangent(native, "acceleration_tangent", keep))
+    f = native._function("descriptor")
+    tangent = _tangent(native, "acceleration_tangent", keep)
+    return make_derivatives(native._plan(), native.compiled(f, 2, keep), tangent, units_of(native.system, f))
 
 
 def _tangent(native: NativeSystem, name: str, keep: list[object]) -> Tangent:

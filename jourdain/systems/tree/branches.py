@@ -20,6 +20,7 @@ from ...solvers.constraints.start import SINGULAR
 from ...solvers.linear.sparse_rows import loses_rank
 from ..constraints import constraint_function
 from ..state import State
+from ..units import units_of
 
 if TYPE_CHECKING:
     from ..compiled import Compiled
@@ -144,13 +145,16 @@ def singular_position(system: Compiled, state: State) -> SingularPosition | None
     w, J = f(np.array([state.t]), state.q, np.zeros(system.nv), *(extra[n] for n in list(f.inputs)[3:]))
     if not loses_rank(J, SINGULAR):
         return None
-    J = J.toarray() if system.packed else J
+    J, units = J.toarray() if system.packed else J, units_of(system.reference)
+    row, velocity = units.row[:, None], units.velocity[:, None]
+    J, w = row * J * velocity.T, units.row * w
     u, sigma, vt = np.linalg.svd(J)
     rank = int((sigma > SINGULAR * sigma[0]).sum()) if sigma[0] > 0.0 else 0
     if len(J) - rank <= len(redundant_rows(system.reference, state)):
         return None
-    v0 = -vt[:rank].T @ ((u[:, :rank].T @ w) / sigma[:rank])
-    return SingularPosition(system, state.q, state.z, state.t, v0, vt[rank:].T, u[:, rank:])
+    v0 = -velocity * (vt[:rank].T @ ((u[:, :rank].T @ w) / sigma[:rank]))[:, None]
+    N = np.linalg.qr(velocity * vt[rank:].T)[0] if units.differ else vt[rank:].T
+    return SingularPosition(system, state.q, state.z, state.t, v0[:, 0], N, row * u[:, rank:])
 
 
 def branch_states(place: SingularPosition, velocities: Sequence[np.ndarray]) -> list[State]:

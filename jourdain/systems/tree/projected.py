@@ -23,6 +23,7 @@ from ...symbolic.expr import KINDS, ZERO, Expr
 from ...symbolic.function import SymbolicFunction
 from ...symbolic.graph import free_symbols, substitute
 from ..callbacks import Callbacks
+from ..units import units_of
 from .jumps import Jump
 from .redundancy import redundant_rows
 from .straight import General, straight_order, straight_projection, straight_rates
@@ -470,9 +471,10 @@ class NativeSystem:
         turns = np.array([i for pair in self.system.configuration.quaternions for i in pair], dtype=np.int64)
         plan = self._plan(packed)
         solved = bool(plan.m) or self._by_factors
-        found = Constrained(elimination=elimination(plan, by_fronts=True, turns_alone=not solved), quaternions=turns)
-        if solved:
-            function = self._function("descriptor", **{"packed": True} if packed else {})
+        function = self._function("descriptor", **{"packed": True} if packed else {}) if solved else None
+        units = units_of(self.system, function) if plan.m else None
+        found = Constrained(elimination=elimination(plan, by_fronts=True, turns_alone=not solved, units=units), quaternions=turns)
+        if function is not None:
             found.descriptor = self.compiled(function, 2, keep, self._unchanged(plan))
         return found, keep
 

@@ -8,7 +8,9 @@ import numpy as np
 
 from ...errors import InputError
 from ...solvers.constraints.native_reductions import WAYS, ByReduction, reduced_state_derivative, work_size
+from ...solvers.linear.units import plain
 from ...solvers.native_function import NativeFunction
+from ..units import units_of
 from .projected import NativeSystem
 
 #: Reductions that run in native code; "partition" is that of :class:`NativeSystem` itself.
@@ -39,7 +41,7 @@ class ReducedBy(NativeSystem):
         m = rows - len(self._redundant)
         args = ByReduction(
             nq=s.nq, nv=s.nv, nz=s.nz, rows=np.arange(rows), rank=m, way=WAYS[self.reduction], descriptor=self.compiled(f, 2, keep),
-            work=np.zeros(work_size(s.nv, rows)), pivots=np.zeros(s.nv + m, dtype=np.int64),
+            work=np.zeros(work_size(s.nv, rows)), pivots=np.zeros(s.nv + m, dtype=np.int64), units=units_of(s, f), same=plain(rows, s.nv),
         )  # fmt: skip
         return NativeFunction.of(reduced_state_derivative.address, args, keep)
 

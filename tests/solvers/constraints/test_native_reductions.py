@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from jourdain.solvers.constraints import native_reductions as native
 from jourdain.solvers.constraints.reductions import REDUCTIONS, kkt
+from jourdain.solvers.linear.units import plain
 
 
 def system(seed: int, n: int, m: int, massless: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -58,7 +59,7 @@ def test_redundant_rows_are_left_out(seed: int, more: int) -> None:
     every, right = np.vstack([J, mix @ J])[order], np.concatenate([g, mix @ g])[order]
     rows = 4 + more
     flat, work = every.copy().ravel(), np.zeros(native.work_size(7, rows))
-    assert native.independent_rows(flat, right, np.arange(rows), 4, 7, work) == 4
+    assert native.independent_rows(flat, right, np.arange(rows), 4, 7, plain(rows, 7), work) == 4
     kept = flat.reshape(rows, 7)[:4]
     np.testing.assert_allclose(kkt(M, kept, f, right[:4]).a, kkt(M, J, f, g).a, atol=1e-8 * max(1.0, np.abs(kkt(M, J, f, g).a).max()))
 

@@ -61,7 +61,7 @@ def test_accelerations_in_rows(seed, n, m, repeated):
     a, lam, left = np.zeros((5, n)), np.zeros((5, m)), np.zeros(5, dtype=np.int64)
     count = balance(M.reshape(5, -1), f, J.reshape(5, -1), g, a, lam, np.empty(memory_size(n, m)), left)
     assert (3 in left[:count]) >= (repeated and m > 1)
-    expected = _least_norm(M, f, J, g)
+    expected = _least_norm(M, f, J, g, np.ones(m))
     for k in set(range(5)) - set(left[:count].tolist()):
         scale = np.linalg.cond(M[k]) * (np.linalg.cond(J[k] @ np.linalg.solve(M[k], J[k].T)) if m else 1.0)
         size = max(np.abs(np.linalg.solve(M[k], x)).max(initial=0.0) for x in (f[k], J[k].T @ expected[1][k]))  # a is their difference
