@@ -40,7 +40,8 @@ class Fit(Shown):
     #: Standard deviation of the noise by column, and the residuals (data − model) by record and column.
     noise: Mapping[str, float]
     residuals: Sequence[Mapping[str, np.ndarray]]
-    #: Probability that white noise shows as much correlation (Ljung and Box), by column: the least over the records.
+    #: Probability that white noise shows as much correlation (Ljung and Box), by column: the least over the records; NaN where
+    #: residuals are as small as the errors of the runs themselves.
     whiteness: Mapping[str, float]
     samples: int
     runs: int
@@ -109,7 +110,8 @@ class Fit(Shown):
         for column, sigma in self.noise.items():
             p = self.whiteness[column]
             told = "noise" if p > WHITE else "NOT noise: the model lacks something"
-            lines.append(f"  {column}: residual {sigma:.3g}, {told} (p = {p:.3g})")
+            state = "as small as the tolerance of the runs" if p != p else f"{told} (p = {p:.3g})"
+            lines.append(f"  {column}: residual {sigma:.3g}, {state}")
         return "\n".join([*lines, *(f"  {n}" for n in self.notes)])
 
 

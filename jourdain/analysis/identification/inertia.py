@@ -60,13 +60,18 @@ class InertiaFit(Shown):
 
     @property
     def errors(self) -> dict[str, float]:
-        """Standard errors within what is told."""
-        return dict(zip(self.values, np.sqrt(np.diag(self.covariance)).tolist(), strict=True))
+        """Standard errors; infinite for what has a part in a combination that forces do not tell."""
+        lost = {n for combination in self.unknown for n in combination}
+        found = zip(self.values, np.sqrt(np.diag(self.covariance)).tolist(), strict=True)
+        return {n: np.inf if n in lost else e for n, e in found}
 
     def __str__(self) -> str:
         head = f"inertia of {self.system.model.name}: {self.rank} of {len(self.values)} combinations are told, forces are met to {self.left:.3g}"
         width = max(map(len, self.values))
-        lines = [f"  {n:<{width}} {x: .6g} {self.units[n]}" for n, x in self.values.items()]
+        lines = [
+            f"  {n:<{width}} {x: .6g} {self.units[n]}".rstrip() + (f" ± {e:.2g}" if np.isfinite(e) else ", in combinations only")
+            for (n, x), e in zip(self.values.items(), self.errors.values(), strict=True)
+        ]
         return "\n".join([head + (", physically consistent" if self.consistent else ""), *lines])
 
 
@@ -93,7 +98,9 @@ def identify_inertia(system: System, motion: Any, forces: Any, consistent: bool 
     W[:, np.linalg.norm(W, axis=0) <= RANK * np.linalg.norm(W)] = 0.0
     sizes = np.linalg.norm(W, axis=0)
     sizes[sizes <= RANK * sizes.max()] = 1.0
-    U, s, Vt = np.linalg.svd(W / sizes, full_matrices=False)
+    rows = max(0, W.shape[1] - len(W))  # fewer equations than parameters leave combinations untold, too
+    U, s, Vt = np.linalg.svd(np.pad(W / sizes, ((0, rows), (0, 0))), full_matrices=False)
+    U = U[: len(b)]
     rank = int(np.count_nonzero(s > RANK * s[0]))
     told = Vt[:rank] / sizes
     pi = present + told.T @ ((U[:, :rank].T @ (b - W @ present)) / s[:rank])
