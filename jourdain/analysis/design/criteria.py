@@ -172,6 +172,8 @@ def final(expression: Text, **constants: Any) -> Criterion:
 
 def at(t: float | str, expression: Text, **constants: Any) -> Criterion:
     """The value at an instant (s)."""
+    if isinstance(t, str) and isinstance(expression, (int, float)):
+        raise InputError(f"criterion at: the instant comes first: at({expression!r}, {t!r})")
     return _about("at", expression, constants, t=number(t, "criterion at: t", "s"))
 
 
