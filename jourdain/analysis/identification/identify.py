@@ -297,7 +297,7 @@ class _Search:
         notes = [*self.notes, *(f"'{n}' lies at its bound: errors do not know of it" for n in at_bounds)]
         return Fit(
             self.plans[0].system, f"{shooting} shooting", self.values, self.table.units, C, rank, untold, noise, rest,
-            {c: self._whiteness(c, [x[c] for x in rest]) for c in self.columns}, len(r), self.runs, bool(found.success), self.records, tuple(notes),
+            {c: self._whiteness(c, [x[c] for x in rest]) for c in self.columns}, len(r), self.runs, bool(found.success), self.records, tuple(notes), not estimated,
         )  # fmt: skip
 
     def _whiteness(self, column: str, residuals: Sequence[np.ndarray]) -> float:

@@ -158,6 +158,24 @@ def test_multiple_shooting_converges_where_single_shooting_does_not() -> None:
     assert s.identify(*ask).values == pytest.approx(near.values, rel=1e-7)
 
 
+def test_intervals_of_few_samples(s: jd.System, tmp_path: Path) -> None:
+    """Student's t where the noise is estimated; the normal distribution where it is given."""
+    t = np.linspace(0.0, 3.0, 6)
+    y = truth(t) + 0.02 * np.random.default_rng(4).normal(size=6)
+    widths = {}
+    for sigma in (None, {"x": 0.02}):
+        fit = s.identify({"t": t, "x": y}, {"x": "x.displacement"}, ["k", "c"], START, sigma=sigma)
+        low, high = fit.intervals(0.95)["k"]
+        widths[sigma is None] = 0.5 * (high - low) / fit.errors["k"]
+        fit.plot_ellipse("k", "c", file=tmp_path / "both.png")
+    assert widths[True] == pytest.approx(2.7764, rel=1e-4) and widths[False] == pytest.approx(1.9600, rel=1e-4)
+    lost = s.identify({"t": T, "x": truth(T)}, {"x": "x.displacement"}, ["k", "c", "mass"], START)
+    with pytest.raises(jd.InputError, match="'k' is not told by the data"):
+        lost.plot_ellipse("k", "mass")
+    with pytest.raises(jd.InputError, match="name two unknowns"):
+        fit.plot_ellipse("k", "k")
+
+
 def test_a_wrong_model_has_residuals_that_are_no_noise(s: jd.System) -> None:
     fit = s.identify({"t": T, "x": truth(T)}, {"x": "x.displacement"}, ["k"], START)  # c stays 0.1
     assert fit.whiteness["x"] < 1e-6 and "NOT noise" in str(fit)
