@@ -261,6 +261,13 @@ def excitation(
         raise InputError(f"excitation '{system.model.name}': limits must be given for every coordinate: {', '.join(names)}")
     most = np.array([number(x, f"excitation: limit of '{n}'") for n, x in limits.items()])
     T = number(period, "excitation: period", "s")
+    if not T > 0.0 or not (most > 0.0).all():
+        word = f"period = {T:g} s" if not T > 0.0 else f"the limit of '{list(limits)[int(np.argmin(most))]}' = {most.min():g}"
+        raise InputError(f"excitation '{system.model.name}': {word} must be positive")
+    if harmonics < 1 or samples <= 2 * harmonics:
+        raise InputError(
+            f"excitation '{system.model.name}': harmonics = {harmonics}, samples = {samples}; take at least one harmonic, and more than two samples for each of them"
+        )
     t, w = np.linspace(0.0, T, samples, endpoint=False), 2.0 * np.pi / T * np.arange(1, harmonics + 1)
     S, C = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
     rank = np.linalg.matrix_rank(_scaled(system, *_random_states(system, seed)))

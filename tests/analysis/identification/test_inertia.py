@@ -91,3 +91,13 @@ def test_parameters_of_untold_combinations_have_no_errors(samples: int) -> None:
     assert fit.rank == 30 - len(fit.unknown) <= min(30, 3 * samples) and lost
     assert all(np.isinf(e) == (n in lost) for n, e in fit.errors.items())
     assert "link0.m " in str(fit) and str(fit).count("in combinations only") == len(lost)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [({"period": -1.0}, "period = -1 s must be positive"), ({"harmonics": 0}, "harmonics = 0"), ({"samples": 6}, "more than two samples for each"),
+     ({"limits": {**LIMITS, "j1.angle": -0.8}}, "the limit of 'j1.angle' = -0.8 must be positive")],
+)  # fmt: skip
+def test_excitations_that_are_none(given: dict, message: str) -> None:
+    with pytest.raises(jd.InputError, match=message):
+        arm().excitation(**({"limits": LIMITS} | given))
