@@ -198,6 +198,9 @@ class Crew:
     def again(self) -> None:
         """New workers for those that have died."""
 
+    def check(self) -> None:
+        """Raises where nobody is left who could answer."""
+
     def close(self, at_once: bool) -> None:
         """Lets the workers go."""
 
@@ -287,7 +290,7 @@ class _Cluster(_Sending):
 
     def __init__(self, client: Any, own: bool) -> None:
         super().__init__()
-        self.client, self.own = client, own
+        self.client, self.own, self.address, self.told = client, own, str(getattr(client.scheduler, "address", "")), False
         self.executor = client.get_executor(pure=False)
         self.count = max(1, sum(client.nthreads().values()))
 
@@ -299,6 +302,19 @@ class _Cluster(_Sending):
         sent = self.sent(task), packed(_by(task, "packed_jobs", jobs)), _version(), timeout
         found: Future[tuple[float, list[Any]]] = self.executor.submit(_sent_parcel, *sent)
         return found
+
+    def check(self) -> None:
+        """A scheduler that is gone ends the study; without workers it waits, and says so."""
+        if self.client.status in ("closed", "closing", "closing-report"):
+            raise WorkersError(
+                f"workers: the cluster at '{self.address}' is gone; results that were done are kept with store=, with which the same call goes on"
+            )
+        if self.client.status == "running" and not self.told and not self.client.nthreads():
+            self.told = True
+            warnings.warn(
+                f"workers: the cluster at '{self.address}' has no workers left; the study waits for some (dask worker {self.address})",
+                stacklevel=2,
+            )
 
     def close(self, at_once: bool) -> None:
         self.executor.shutdown(wait=not at_once)
@@ -454,7 +470,10 @@ class _Study:
                         break
                 if alone and not self.out:  # a run that may have ended its worker goes without company
                     self._send([alone.popleft()], alone)
-                for future in wait(self.out, return_when=FIRST_COMPLETED).done if self.out else ():
+                done = wait(self.out, PATIENCE, return_when=FIRST_COMPLETED).done if self.out else ()
+                if self.out and not done:
+                    self.crew.check()
+                for future in done:
                     yield from self._received(future, self.out.pop(future), alone)
         finally:
             for future in self.out:
@@ -496,6 +515,7 @@ class _Study:
 
     def _lost(self, error: Exception, parcel: list[int], alone: deque[int]) -> Iterator[tuple[int, Any]]:
         """A worker has died with a parcel."""
+        self.crew.check()
         self.size = 1
         for i in parcel:
             lonely = len(parcel) == 1 and not self.out

@@ -323,3 +323,16 @@ def test_values_outside_their_bounds_are_told_of_in_native_loops(monkeypatch):
     with pytest.warns(RuntimeWarning, match="outside its bounds"):
         several = s.sweep({"hinge": 0.5}, 0.2, parameters={"mass": [1.0, 2.0, 3.0, 9.0]}, workers=1, progress=False)
     assert several.done.all()
+
+
+def test_sweeps_of_runs_of_thousands_of_steps_have_the_bits_of_single_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They stay in the native loop beyond the 2 000 steps after which a run by an explicit method says whether it is stiff."""
+    s, lengths, options = pendulum().compile(), [0.5, 1.0, 1.5], {"method": "dopri5", "max_step": 0.002}
+    runs = [s.simulate({"hinge": 0.7}, 6.0, parameters={"length": x}, **options) for x in lengths]
+
+    def by_itself(self, job):
+        raise AssertionError("a run was done alone")
+
+    monkeypatch.setattr("jourdain.analysis.sweep._Simulations.__call__", by_itself)
+    found = s.sweep({"hinge": 0.7}, 6.0, parameters={"length": lengths}, outputs=["hinge.angle"], workers=1, progress=False, **options)
+    assert len(runs[0].t) > 2500 and found["hinge.angle"].tolist() == [r["hinge.angle"][-1] for r in runs]

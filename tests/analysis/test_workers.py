@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import ExitStack
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -16,7 +19,7 @@ import numpy as np
 import pytest
 
 import jourdain as jd
-from jourdain.analysis.workers import Failed, results
+from jourdain.analysis.workers import Failed, WorkersError, results
 from jourdain.library.mechanisms import four_bar, pendulum
 
 LENGTHS = np.linspace(0.5, 2.0, 40)
@@ -99,6 +102,57 @@ def test_a_worker_that_dies_or_hangs_costs_no_other_run(tmp_path: Path) -> None:
 def test_a_cluster_goes_on_without_a_dead_worker(tmp_path: Path, cluster) -> None:
     found = dict(results(Deadly(tmp_path, {3, 11}, set(), set()), range(14), cluster.scheduler_address))
     assert {i: x for i, x in found.items() if i != 7} == {i: i * i for i in range(14) if i != 7}
+
+
+def slept(i: int) -> int:
+    time.sleep(0.1)
+    return i
+
+
+@pytest.mark.slow  # Dask gives a scheduler up after ten seconds
+@pytest.mark.parametrize("lost", ["scheduler", "workers"])
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_cluster_that_is_gone_ends_the_study_and_one_without_workers_waits(lost: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both hung without a word."""
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("jourdain.analysis.workers.PATIENCE", 2.0)
+    address = f"tcp://127.0.0.1:{_free_port()}"
+    with ExitStack() as stack:
+
+        def begun(kind: str, *words: str) -> subprocess.Popen:
+            p = subprocess.Popen(
+                [sys.executable, "-m", f"distributed.cli.dask_{kind}", *words, "--no-dashboard"], stderr=subprocess.DEVNULL
+            )
+            stack.callback(p.kill)
+            return p
+
+        def worker() -> subprocess.Popen:
+            return begun("worker", address, "--nthreads", "1", "--no-nanny")
+
+        parts = {"scheduler": begun("scheduler", "--host", "127.0.0.1", "--port", address.rpartition(":")[2]), "workers": worker()}
+        from distributed import Client
+
+        with Client(address, timeout=60) as client:
+            client.wait_for_workers(1, timeout=60)
+        found = results(slept, range(40), address)
+        some = [next(found) for _ in range(3)]
+        parts[lost].kill()
+        if lost == "scheduler":
+            with pytest.raises(WorkersError, match=f"the cluster at '{address}' is gone; results that were done are kept"):
+                list(found)
+            return
+        later = threading.Timer(7.0, worker)
+        later.start()
+        with pytest.warns(UserWarning, match="has no workers left; the study waits for some"):
+            some += list(found)
+        later.join()
+        assert dict(some) == {i: i for i in range(40)}
+
+
+def _free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
 
 
 STUDY = """

@@ -172,6 +172,8 @@ def final(expression: Text, **constants: Any) -> Criterion:
 
 def at(t: float | str, expression: Text, **constants: Any) -> Criterion:
     """The value at an instant (s)."""
+    if isinstance(t, str) and isinstance(expression, (int, float)):
+        raise InputError(f"criterion at: the instant comes first: at({expression!r}, {t!r})")
     return _about("at", expression, constants, t=number(t, "criterion at: t", "s"))
 
 
@@ -243,21 +245,28 @@ def iso2631(expression: Text, weighting: str = "Wk", **constants: Any) -> Criter
 # -- of other verbs ---------------------------------------------------------------------------------------------------
 
 
+def _place(index: Any, what: str) -> int:
+    """The number of a mode, from 0 on; −1 is the last."""
+    if isinstance(index, bool) or int(index) != index:
+        raise InputError(f"criterion {what}: index = {index!r} must be a whole number, 0 for the first")
+    return int(index)
+
+
 def eigenvalue(index: int, part: str = "real") -> Criterion:
     """Real or imaginary part of an eigenvalue of ``modal``, in its order."""
     if part not in ("real", "imag", "abs"):
         raise InputError(f"criterion eigenvalue: part '{part}' is unknown; use 'real', 'imag' or 'abs'")
-    return Criterion("eigenvalue", None, {"index": int(index), "part": part})
+    return Criterion("eigenvalue", None, {"index": _place(index, "eigenvalue"), "part": part})
 
 
 def frequency(index: int) -> Criterion:
     """The undamped frequency (Hz) of a mode of ``modal``."""
-    return Criterion("frequency", None, {"index": int(index)})
+    return Criterion("frequency", None, {"index": _place(index, "frequency")})
 
 
 def damping_ratio(index: int) -> Criterion:
     """The damping ratio of a mode of ``modal``."""
-    return Criterion("damping_ratio", None, {"index": int(index)})
+    return Criterion("damping_ratio", None, {"index": _place(index, "damping_ratio")})
 
 
 def entry(matrix: str, row: int | str, column: int | str) -> Criterion:

@@ -48,11 +48,13 @@ class Indices(Shown):
     def __str__(self) -> str:
         words = ("first", "total") if self.method == "sobol" else ("μ*", "σ")
         width = max(len(n) for n in (*self.variables, "variable"))
+        ends = f" {'±':>8}" if self.method == "sobol" else ""  # a standard deviation of effects has none
         lines = [f"{self.method} indices of {', '.join(self.criteria)} ({self.runs} runs)"]
         for i, c in enumerate(self.criteria):
-            lines.append(f"{c}\n  {'variable':<{width}} {words[0]:>10} {'±':>8} {words[1]:>10} {'±':>8}")
+            lines.append(f"{c}\n  {'variable':<{width}} {words[0]:>10} {'±':>8} {words[1]:>10}{ends}")
             lines += [
-                f"  {v:<{width}} {self.first[i, j]:>10.4g} {self.first_error[i, j]:>8.2g} {self.total[i, j]:>10.4g} {self.total_error[i, j]:>8.2g}"
+                f"  {v:<{width}} {self.first[i, j]:>10.4g} {self.first_error[i, j]:>8.2g} {self.total[i, j]:>10.4g}"
+                + (f" {self.total_error[i, j]:>8.2g}" if ends else "")
                 for j, v in enumerate(self.variables)
             ]
         return "\n".join(lines)

@@ -42,7 +42,7 @@ STATIONARY = 1e-6
 #: Part of the objective within which searches have ended as well as the best of them.
 SAME = 1e-4
 #: A residual beyond which a search that calls itself converged has stopped on a slope, and is told so.
-SLOPING = 1.0
+SLOPING = 0.05
 
 
 @told
@@ -75,6 +75,9 @@ class Problem:
             analysis = Together(analysis)
         laws = {n: x for n, x in variables.items() if isinstance(x, str)} if isinstance(variables, Mapping) else {}
         free = {n: x for n, x in variables.items() if n not in laws} if isinstance(variables, Mapping) else variables
+        if laws and not free:
+            told = ", ".join(f"{n} = {x}" for n, x in laws.items())
+            raise InputError(f"problem: all variables follow others ({told}); at least one must be free, with bounds")
         self.variables = variables_of(analysis, free)
         self.analysis: Any = Linked(analysis, laws, [v.name for v in self.variables]) if laws else analysis
         self.minimise: dict[str, Criterion] = named(minimise)

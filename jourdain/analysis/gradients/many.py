@@ -20,7 +20,7 @@ from ...solvers.sensitivity.rows import Rows
 from ...systems.inputs import Inputs
 from ...systems.tree.runs import ProjectedRun
 from ...systems.tree.system import TreeSystem
-from ..runs.rows import new_rows, run_all, why_not_plain
+from ..runs.rows import grant, new_rows, run_all, why_not_plain
 from ..simulate import settings_of, span_of
 from .blocks import PLACES
 from .constrained_runs import Constrained
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..design.planned import Analysis
 
 #: Steps of a run and pieces between its events beyond which it is looked at alone.
-MOST_STEPS, MOST_PIECES = 1900, 64
+MOST_STEPS, MOST_PIECES = 8000, 64
 #: Options with which runs are plain.
 PLAIN = frozenset((*PLACES, "rtol", "atol", "max_step", "max_steps", "dense", "times", "outputs", "progress"))
 
@@ -128,11 +128,12 @@ class Many:
     def _record(self) -> Rows:
         session, code = self._drive.session, self.code
         session._allocate_rows(MOST_STEPS)
-        session.progress.steps_left = session.step_room if session.dense else 1 << 40
+        more = grant(self._drive, MOST_STEPS)
         run, sought, items = code.run, self._sought, code.primitives.items
         self._attach()
         functions = (*run.native._copies, *((f.value, f.value.constants) for f in code.readings if f is not None))
         r = new_rows(session, functions, len(code.expressions.parameter_values()), self._keep)
+        r.more = more
         events = [e.name for e in session.events]
         r.walk, r.path, r.wanted, r.final = forwards.address, code.walks.path, self._wanted, self._final
         r.whole = int(any(i.criterion.kind in SAMPLED for i in items))

@@ -40,13 +40,16 @@ class Fit(Shown):
     #: Standard deviation of the noise by column, and the residuals (data − model) by record and column.
     noise: Mapping[str, float]
     residuals: Sequence[Mapping[str, np.ndarray]]
-    #: Probability that white noise shows as much correlation (Ljung and Box), by column: the least over the records.
+    #: Probability that white noise shows as much correlation (Ljung and Box), by column: the least over the records; NaN where
+    #: residuals are as small as the errors of the runs themselves.
     whiteness: Mapping[str, float]
     samples: int
     runs: int
     converged: bool
     records: Sequence[Record] = field(default=(), repr=False)
     notes: Sequence[str] = ()
+    #: Whether the noise of all columns was given.
+    known: bool = False
 
     @property
     def errors(self) -> dict[str, float]:
@@ -61,12 +64,12 @@ class Fit(Shown):
             return np.asarray(self.covariance / np.outer(s, s))
 
     def intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
-        """Intervals that hold the true values with a probability (Student's t)."""
-        from scipy.stats import t
+        """Intervals that hold the true values with a probability (Student's t; the normal distribution where the noise of all columns was given)."""
+        from scipy.stats import norm, t
 
         if not 0.0 < level < 1.0:
             raise InputError(f"fit: level = {level!r} must lie between 0 and 1")
-        width = float(t.ppf(0.5 + 0.5 * level, max(1, self.samples - self.rank)))
+        width = float(norm.ppf(0.5 + 0.5 * level) if self.known else t.ppf(0.5 + 0.5 * level, max(1, self.samples - self.rank)))
         return {n: (x - width * e, x + width * e) for (n, x), e in zip(self.values.items(), self.errors.values(), strict=True)}
 
     def apply(self) -> None:
@@ -87,6 +90,10 @@ class Fit(Shown):
         for name in (first, second):
             if name not in self.values:
                 raise InputError(f"fit: there is no unknown '{name}'; it has {', '.join(self.values)}")
+            if not np.isfinite(self.errors[name]):
+                raise InputError(f"fit: '{name}' is not told by the data, and its region has no end; see fit.untold")
+        if first == second:
+            raise InputError(f"fit: the region of '{first}' alone is fit.intervals({level!r})['{first}']; name two unknowns")
         return ellipse(self, first, second, level, file, show)
 
     def __str__(self) -> str:
@@ -109,7 +116,8 @@ class Fit(Shown):
         for column, sigma in self.noise.items():
             p = self.whiteness[column]
             told = "noise" if p > WHITE else "NOT noise: the model lacks something"
-            lines.append(f"  {column}: residual {sigma:.3g}, {told} (p = {p:.3g})")
+            state = "as small as the tolerance of the runs" if p != p else f"{told} (p = {p:.3g})"
+            lines.append(f"  {column}: residual {sigma:.3g}, {state}")
         return "\n".join([*lines, *(f"  {n}" for n in self.notes)])
 
 

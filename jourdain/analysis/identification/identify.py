@@ -34,6 +34,10 @@ StoreLike = Store | str | os.PathLike[str] | None
 SHOOTING = ("single", "multiple")
 #: How often the noise of columns is estimated anew.
 PASSES = 3
+#: An unknown that must grow to this (SI) to have the effect of the others has none but that of rounding.
+NONE = 1e12
+#: Relative tolerance of runs that give none.
+RTOL = 1e-8
 
 
 def identify(
@@ -122,6 +126,8 @@ class _Unknowns:
         self.units: dict[str, str] = {}
         #: For each experiment its variables with their names here.
         self.of: list[dict[str, str]] = [{} for _ in plans]
+        #: Those whose values may well be zero, so that these are no measure of them: starts, offsets, gains, parameters that begin with zero.
+        self.near_zero: set[str] = set()
         self.scales: dict[str, tuple[str, str]] = {}
         scaled = {str(name).partition(":")[2] for name in bounds}
         for name, pair in bounds.items():
@@ -130,6 +136,7 @@ class _Unknowns:
                 if column not in columns:
                     raise InputError(f"identify: '{name}' names no column of the data; there are {', '.join(columns)}")
                 self.scales[name] = (kind, column)
+                self.near_zero.add(name)
                 self._add(name, 0.0 if kind == "offset" else 1.0, "", pair, (-np.inf, np.inf))
                 continue
             what, own = plans[0].variable(name)
@@ -139,6 +146,8 @@ class _Unknowns:
                 self._add(
                     name, float(system.parameters[own]), p.unit, pair, (-np.inf if low is None else low, np.inf if high is None else high)
                 )
+                if not self.start[name]:
+                    self.near_zero.add(name)
                 for own_names in self.of:
                     own_names[name] = name
                 continue
@@ -147,6 +156,7 @@ class _Unknowns:
                 seen = guess(plan, own, records[k], columns, scaled)
                 self._add(label, plan.value_of(name) if seen is None else seen, state_unit(system, own), pair, (-np.inf, np.inf))
                 self.of[k][name] = label
+                self.near_zero.add(label)
 
     def _add(self, name: str, value: float, unit: str, pair: Any, known: tuple[float, float]) -> None:
         if pair is not None and (isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2):
@@ -174,7 +184,7 @@ class _Search:
         self.given, self.kept = noise, kept
         self.sigma = {c: s or self._spread(c) for c, s in noise.items()}
         self.values = dict(table.start)
-        self.notes: list[str] = []
+        self.notes: list[str] = list(dict.fromkeys(n for r in records for n in r.notes))
         self.runs = 0
         criteria = [{c: compared(e, r.times[c], r.values[c]) for c, e in columns.items()} for r in records]
         self.task = Pieces([Piece(p, k, v) for p, k, v in zip(plans, criteria, table.of, strict=True)])
@@ -276,8 +286,7 @@ class _Search:
             self.values = dict(zip(names, map(float, found.x), strict=True))
             rest = self._by_column(found.fun)
         r, J = found.fun, found.jac
-        sizes = np.array([abs(x) or 1.0 for x in self.values.values()])
-        C, rank, untold = told(J, sizes, names)
+        C, rank, untold = told(J, self._sizes(J), names)
         freedom = max(1, len(r) - rank)
         if estimated:
             C = C * (float(r @ r) / freedom)
@@ -288,8 +297,24 @@ class _Search:
         notes = [*self.notes, *(f"'{n}' lies at its bound: errors do not know of it" for n in at_bounds)]
         return Fit(
             self.plans[0].system, f"{shooting} shooting", self.values, self.table.units, C, rank, untold, noise, rest,
-            {c: min(whiteness(x[c]) for x in rest) for c in self.columns}, len(r), self.runs, bool(found.success), self.records, tuple(notes),
+            {c: self._whiteness(c, [x[c] for x in rest]) for c in self.columns}, len(r), self.runs, bool(found.success), self.records, tuple(notes), not estimated,
         )  # fmt: skip
+
+    def _whiteness(self, column: str, residuals: Sequence[np.ndarray]) -> float:
+        """The least over the records; NaN where residuals are but the errors of the runs."""
+        tolerance = max(float(p.kwargs.get("rtol") or RTOL) for p in self.plans)
+        rest = float(np.sqrt(np.mean(np.concatenate(residuals) ** 2)))
+        return np.nan if rest <= 10.0 * tolerance * self._spread(column) else min(whiteness(r) for r in residuals)
+
+    def _sizes(self, J: np.ndarray) -> np.ndarray:
+        """Sizes of the unknowns, of which changes are parts: of their values, found and at first; of those that may be zero what has as much effect as the others."""
+        table, effects = self.table, np.linalg.norm(J, axis=0)
+        sizes = np.array([max(abs(x), abs(table.start[n])) for n, x in self.values.items()])
+        largest = float((sizes * effects).max(initial=0.0)) or 1.0
+        same = largest / np.maximum(effects, largest / NONE)
+        zero = np.array([n in table.near_zero for n in self.values]) & (same < NONE)
+        sizes = np.where(zero, np.maximum(sizes, same), sizes)
+        return np.where(sizes > 0.0, sizes, 1.0)
 
     def _by_column(self, residuals: np.ndarray) -> list[dict[str, np.ndarray]]:
         """Data − model in the units of the columns, a record each."""

@@ -60,13 +60,18 @@ class InertiaFit(Shown):
 
     @property
     def errors(self) -> dict[str, float]:
-        """Standard errors within what is told."""
-        return dict(zip(self.values, np.sqrt(np.diag(self.covariance)).tolist(), strict=True))
+        """Standard errors; infinite for what has a part in a combination that forces do not tell."""
+        lost = {n for combination in self.unknown for n in combination}
+        found = zip(self.values, np.sqrt(np.diag(self.covariance)).tolist(), strict=True)
+        return {n: np.inf if n in lost else e for n, e in found}
 
     def __str__(self) -> str:
         head = f"inertia of {self.system.model.name}: {self.rank} of {len(self.values)} combinations are told, forces are met to {self.left:.3g}"
         width = max(map(len, self.values))
-        lines = [f"  {n:<{width}} {x: .6g} {self.units[n]}" for n, x in self.values.items()]
+        lines = [
+            f"  {n:<{width}} {x: .6g} {self.units[n]}".rstrip() + (f" ± {e:.2g}" if np.isfinite(e) else ", in combinations only")
+            for (n, x), e in zip(self.values.items(), self.errors.values(), strict=True)
+        ]
         return "\n".join([head + (", physically consistent" if self.consistent else ""), *lines])
 
 
@@ -93,7 +98,9 @@ def identify_inertia(system: System, motion: Any, forces: Any, consistent: bool 
     W[:, np.linalg.norm(W, axis=0) <= RANK * np.linalg.norm(W)] = 0.0
     sizes = np.linalg.norm(W, axis=0)
     sizes[sizes <= RANK * sizes.max()] = 1.0
-    U, s, Vt = np.linalg.svd(W / sizes, full_matrices=False)
+    rows = max(0, W.shape[1] - len(W))  # fewer equations than parameters leave combinations untold, too
+    U, s, Vt = np.linalg.svd(np.pad(W / sizes, ((0, rows), (0, 0))), full_matrices=False)
+    U = U[: len(b)]
     rank = int(np.count_nonzero(s > RANK * s[0]))
     told = Vt[:rank] / sizes
     pi = present + told.T @ ((U[:, :rank].T @ (b - W @ present)) / s[:rank])
@@ -254,6 +261,13 @@ def excitation(
         raise InputError(f"excitation '{system.model.name}': limits must be given for every coordinate: {', '.join(names)}")
     most = np.array([number(x, f"excitation: limit of '{n}'") for n, x in limits.items()])
     T = number(period, "excitation: period", "s")
+    if not T > 0.0 or not (most > 0.0).all():
+        word = f"period = {T:g} s" if not T > 0.0 else f"the limit of '{list(limits)[int(np.argmin(most))]}' = {most.min():g}"
+        raise InputError(f"excitation '{system.model.name}': {word} must be positive")
+    if harmonics < 1 or samples <= 2 * harmonics:
+        raise InputError(
+            f"excitation '{system.model.name}': harmonics = {harmonics}, samples = {samples}; take at least one harmonic, and more than two samples for each of them"
+        )
     t, w = np.linspace(0.0, T, samples, endpoint=False), 2.0 * np.pi / T * np.arange(1, harmonics + 1)
     S, C = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
     rank = np.linalg.matrix_rank(_scaled(system, *_random_states(system, seed)))

@@ -38,14 +38,16 @@ def comparison(fit: Fit, file: Any = None, show: bool = False) -> Figure:
 
 def ellipse(fit: Fit, first: str, second: str, level: float, file: Any = None, show: bool = False) -> Figure:
     """The region of two unknowns at a level, and the box of their single intervals."""
+    from scipy.stats import chi2
     from scipy.stats import f as fisher
 
     names = list(fit.values)
     i, j = names.index(first), names.index(second)
     C = fit.covariance[np.ix_([i, j], [i, j])]
-    size = np.sqrt(2.0 * float(fisher.ppf(level, 2, max(1, fit.samples - fit.rank))))
+    size = np.sqrt(float(chi2.ppf(level, 2) if fit.known else 2.0 * fisher.ppf(level, 2, max(1, fit.samples - fit.rank))))
     angle = np.linspace(0.0, 2.0 * np.pi, 181)
-    rim = size * np.linalg.cholesky(C) @ np.array([np.cos(angle), np.sin(angle)])
+    lengths, turn = np.linalg.eigh(C)  # not by Cholesky: unknowns that nearly replace each other leave no width
+    rim = size * (turn * np.sqrt(np.maximum(lengths, 0.0))) @ np.array([np.cos(angle), np.sin(angle)])
     at, box = (fit.values[first], fit.values[second]), fit.intervals(level)
     with house_style():
         figure = new_figure(5.2, 4.4, show)

@@ -20,6 +20,8 @@ from ...results.solution import Solution
 #: Names of the column of time; a unit in brackets may follow any name, "angle [deg]".
 TIME = ("t", "time", "time_s", "t_s")
 _UNIT = re.compile(r"^(.*?)\s*[\[(]([^\])]*)[\])]\s*$")
+#: Units that the end of a name may mean, "angle_deg"; others ("x_in", "x_min") mean something else as often.
+ENDINGS = ("deg", "mrad", "um", "mm", "cm", "km", "us", "ms", "mN", "kN", "MN", "rpm", "kPa", "MPa", "bar", "kg", "g")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,7 @@ class Record:
     name: str
     times: Mapping[str, np.ndarray]
     values: Mapping[str, np.ndarray]
+    notes: Sequence[str] = ()
 
     @property
     def span(self) -> tuple[float, float]:
@@ -52,11 +55,15 @@ def _record(data: Any, what: str, columns: Mapping[str, str], units: Mapping[str
     found = {}
     for key, values in table.items():
         match = _UNIT.match(key)
-        found[match[1] if match else key] = (_numbers(values), match[2] if match else None)
-    clock = next((n for n in found if n.lower() in TIME), None)
+        short = match[1] if match else key
+        if short in found and (short in columns or short.lower() in TIME):
+            raise InputError(f"{name}: there are two columns '{short}'; give each a name of its own")
+        found[short] = (_numbers(values), match[2] if match else None)
+    clock = next((n for n in found if n.lower() in TIME), None) or next((n for n in found if _ending(n, "s") and n[:-3] in TIME), None)
     if clock is None:
         raise InputError(f"{name}: there is no column of time ({', '.join(TIME)}); it has {', '.join(found)}")
-    t = _in_unit(*found.pop(clock), "s", name, clock)
+    notes: list[str] = []
+    t = _in_unit(*_read_so(found.pop(clock), clock, "s", notes), "s", name, clock)
     times, values = {}, {}
     for column in columns:
         if column not in found:
@@ -64,9 +71,29 @@ def _record(data: Any, what: str, columns: Mapping[str, str], units: Mapping[str
             raise InputError(
                 f"{name}: there is no column '{column}'; " + (f"did you mean {near[0]}?" if near else f"it has {', '.join(found)}")
             )
-        y = _in_unit(*found[column], units.get(column, ""), name, column)
+        wanted = units.get(column, "")
+        y = _in_unit(*_read_so(found[column], column, wanted, notes), wanted, name, column)
         times[column], values[column] = _checked(t, y, name, column, gaps)
-    return Record(name, times, values)
+    return Record(name, times, values, tuple(notes))
+
+
+def _ending(name: str, wanted: str) -> str | None:
+    """The unit at the end of a name, "angle_deg", where it is another one of what is wanted."""
+    end = name.rpartition("_")[2]
+    if end == name or end not in ENDINGS or not wanted:
+        return None
+    return end if unit(end).dimension == unit(wanted).dimension and unit(end).si != end else None
+
+
+def _read_so(
+    column: tuple[np.ndarray | None, str | None], name: str, wanted: str, notes: list[str]
+) -> tuple[np.ndarray | None, str | None]:
+    """A column with its unit; where it gives none, that at the end of its name."""
+    values, own = column
+    end = _ending(name, wanted) if own is None else None
+    if end is not None:
+        notes.append(f"column '{name}' is read in {end}, as its name ends; '{name.rpartition('_')[0]} [{wanted}]' would be in {wanted}")
+    return values, own or end
 
 
 def _numbers(values: Any) -> np.ndarray | None:
@@ -137,6 +164,9 @@ def _read(path: Path) -> dict[str, np.ndarray]:
     if len(rows) < 3:
         raise InputError(f"record '{path.name}': a line of names and at least two of numbers are needed; it has {len(rows)} lines")
     head = [n.strip() for n in rows[0]]
+    twice = [n for k, n in enumerate(head) if n in head[:k]]
+    if any(twice):
+        raise InputError(f"record '{path.name}': there are two columns '{next(filter(None, twice))}'; give each a name of its own")
     table = np.full((len(rows) - 1, len(head)), np.nan)
     for i, row in enumerate(rows[1:]):
         if len(row) != len(head):

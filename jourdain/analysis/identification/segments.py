@@ -47,10 +47,10 @@ class Segments:
         guess = self._guess(k, record, edges)
         for i in range(count):
             low, high = edges[i], edges[i + 1]
-            part = Record(
-                record.name,
-                *({c: d[c][_inside(record.times[c], low, high, i == 0)] for c in search.columns} for d in (record.times, record.values)),
+            times, values = (
+                {c: d[c][_inside(record.times[c], low, high, i == 0)] for c in search.columns} for d in (record.times, record.values)
             )
+            part = Record(record.name, times, values)
             criteria = {c: compared(e, part.times[c], part.values[c]) for c, e in search.columns.items() if len(part.times[c])}
             if len(criteria) < len(search.columns):
                 raise InputError(f"identify: {record.name} has no samples between {low:g} and {high:g} s; take fewer than {count} segments")

@@ -13,6 +13,8 @@ import numpy as np
 
 from ...errors import JourdainError
 from ...solvers.native_function import address
+from ...solvers.ode.drive import SLOW_STEPS
+from ...solvers.ode.ended import STIFF
 from ...solvers.ode.frame import FINISHED
 from ...solvers.ode.inside import Guards, Look
 from ...solvers.ode.integrate import ready
@@ -92,11 +94,19 @@ def new_rows(session: Session, functions: Iterable[tuple[Function, np.ndarray]],
     keep += [p, *args, session]
     none = np.zeros((1, 1))
     return Rows(
-        before=0, after=0, looked_args=np.zeros(0, np.int64), at_once=0, left=0, begun=0,
+        before=0, after=0, looked_args=np.zeros(0, np.int64), at_once=0, left=0, begun=0, more=0, stiff=STIFF,
         march=march.address, walk=0, frame=session.address, changing=session._changing, prepared=session._changing.copy(), x=session.x, p=p, row_t=session.row_t,
         prepare=np.array(addresses, np.int64), prepare_args=np.array([address(a) for a in args], np.int64), look=looks, parameters=none, starts=none,
         wanted=np.zeros(0), status=np.zeros(1, np.int64), ends=np.zeros(1), finals=none, totals=none, values=none, extrema=none, times=none,
     )  # fmt: skip
+
+
+def grant(drive: Any, most: int) -> int:
+    """Lets runs take as many steps as they can before a single run would look whether it is stiff; how many they may take besides."""
+    session = drive.session
+    room = min(session.step_room, most)
+    session.progress.steps_left = min(room, drive.to_tell or room)
+    return max(0, room - session.progress.steps_left) if drive.to_tell == SLOW_STEPS else 0
 
 
 def run_all(r: Rows, parameters: np.ndarray, starts: np.ndarray) -> None:
@@ -133,10 +143,9 @@ class Finals:
         session, self._keep = drive.session, list[Any]([native, drive])
         if session.dense:
             session._allocate_rows(MOST_STEPS)
-        session.progress.steps_left = min(
-            session.step_room, drive.to_tell or MOST_STEPS, MOST_STEPS
-        )  # of more a single run has something to say
+        more = grant(drive, MOST_STEPS)
         self.record = new_rows(session, [] if self.touching else native._copies, len(system.parameter_vector), self._keep)
+        self.record.more = 0 if self.touching else more
         if self.touching:
             self._begin_with_contacts(run, session)
         self.places = {p.name: i for i, p in enumerate(system.model.parameter_set)}

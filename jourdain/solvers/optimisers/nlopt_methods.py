@@ -8,6 +8,12 @@ import numpy as np
 
 from . import Found, Method, Task, library
 
+#: Asymptotes that have closed in on a point end a search by steps that are small wherever the point lies: it begins anew there, so often at most,
+#: until it moves by less than this of the (scaled) variables.
+AGAIN, MOVED = 8, 1e-6
+#: What NLopt calls success: by value, by steps, by a value that was wanted.
+ENDED = (1, 2, 3, 4)
+
 
 def _solver(word: str, name: str, gradients: bool) -> Callable[[Task, float, int], Found]:
     def solve(task: Task, tolerance: float, limit: int) -> Found:
@@ -30,12 +36,21 @@ def _solver(word: str, name: str, gradients: bool) -> Callable[[Task, float, int
         opt.set_xtol_rel(tolerance)
         opt.set_ftol_rel(tolerance if gradients else 1e-12)
         opt.set_maxeval(20 * limit)
-        try:
-            x = opt.optimize(np.clip(task.start, task.lower, task.upper))
-            status = opt.last_optimize_result()
-        except nlopt.RoundoffLimited:
-            x, status = task.start, nlopt.ROUNDOFF_LIMITED
-        return Found(np.clip(x, task.lower, task.upper), status in (1, 2, 3, 4), opt.get_numevals(), f"NLopt ended with status {status}")
+        x, status, spent = np.clip(task.start, task.lower, task.upper), nlopt.ROUNDOFF_LIMITED, 0
+        for _ in range(AGAIN if gradients else 1):
+            before = x
+            try:
+                x = np.clip(opt.optimize(x), task.lower, task.upper)
+                now = opt.last_optimize_result()
+            except nlopt.RoundoffLimited:
+                now = nlopt.ROUNDOFF_LIMITED
+            status = now if now in ENDED or not spent else status
+            spent += opt.get_numevals()
+            left = 20 * limit - spent
+            if left < 1 or np.abs(x - before).max() <= max(MOVED, tolerance):
+                break
+            opt.set_maxeval(min(left, max(50, 2 * spent)))
+        return Found(x, status in ENDED, spent, f"NLopt ended with status {status}")
 
     return solve
 

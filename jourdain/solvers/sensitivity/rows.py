@@ -42,6 +42,9 @@ class Rows(Record):
     at_once: int
     left: int
     begun: int
+    #: Steps that a run may take besides those after which a stiff one has something to say, and what makes it stiff.
+    more: int
+    stiff: int
     row_t: Floats
     path: Path
     parameters: Matrix
@@ -217,6 +220,9 @@ def run_rows(address: int) -> int:
             if r.at_once > 0:
                 frame.progress.steps_left = r.left
             status = call(r.march, frame)
+            if status == PAUSED and r.more > 0 and frame.count.stiff < r.stiff:
+                frame.progress.steps_left = r.more
+                status = call(r.march, frame)
             if r.at_once > 0:
                 r.left = frame.progress.steps_left
         r.first, r.begun = i, 1 if r.at_once > 0 and status == PAUSED else 0

@@ -189,3 +189,22 @@ def test_a_generation_is_shared_among_workers(swing: jd.Analysis) -> None:
 def test_bad_input(swing: jd.Analysis, make: Any, told: str) -> None:
     with pytest.raises(jd.InputError, match=told):
         make(swing)
+
+
+@pytest.mark.parametrize("criterion", [cr.frequency, cr.damping_ratio, cr.eigenvalue])
+@pytest.mark.parametrize("index", [1.7, True])
+def test_numbers_of_modes_are_whole(criterion: Any, index: Any) -> None:
+    """1.7 was mode 1."""
+    with pytest.raises(jd.InputError, match="must be a whole number, 0 for the first"):
+        criterion(index)
+
+
+def test_the_instant_of_a_criterion_comes_first() -> None:
+    with pytest.raises(jd.InputError, match="the instant comes first: at"):
+        cr.at("x.displacement", 0.5)  # type: ignore[arg-type]
+    assert cr.at("0.5 s", "x").options["t"] == 0.5
+
+
+def test_variables_that_all_follow_others_are_refused(swing: jd.Analysis) -> None:
+    with pytest.raises(jd.InputError, match=r"all variables follow others \(c = k \+ 1, k = c - 1\)"):
+        jd.Problem(swing, {"c": "k + 1", "k": "c - 1"}, {"shake": cr.integral("x.displacement^2")})

@@ -185,3 +185,23 @@ def test_studies_have_the_same_designs(monkeypatch: pytest.MonkeyPatch) -> None:
     single = front(None)
     assert used and original is not Looks.many
     assert loop == threads == single and loop[1]
+
+
+def test_runs_of_thousands_of_steps_stay_in_the_loop_unless_they_are_stiff() -> None:
+    """After 2 000 steps a run by an explicit method says whether it is stiff; others go on in the loop, with the bits of single runs."""
+    run = jd.Analysis(pendulum().compile(), "simulate", {"hinge.angle": 1.0}, t=12.0, method="dopri5", max_step=0.004)
+    chosen = {n: CRITERIA[n] for n in ("way", "end", "mid")}
+    loop, given = Many.of(run, chosen), designs(3)
+    assert loop is not None and len(run.run(given[0]).t) > 3000
+    assert loop.evaluate(given) == [run.evaluate(chosen, d) for d in given]
+    m = jd.Model("honey", gravity=(0, 0, 0))
+    slide = m.prismatic("x", m.ground, m.body("b", mass=1.0), axis="x")
+    m.joint_spring(slide, 1.0, damping=m.parameter("c", 1.0, "N s/m"))
+    sinking = jd.Analysis(m.compile(), "simulate", {"x.displacement": 1.0}, t=4.0, method="dopri5")
+    end = {"end": cr.final("x.displacement")}
+    several = Many.of(sinking, end)
+    assert several is not None
+    found = several.evaluate([{"c": 1.0}, {"c": 4000.0}, {"c": 2.0}])
+    with pytest.warns(RuntimeWarning, match="stability of 'dopri5' demands"):
+        assert sinking.evaluate(end, {"c": 4000.0})["end"] == pytest.approx(np.exp(-4.0 / 4000.0), rel=1e-6)
+    assert found == [sinking.evaluate(end, {"c": 1.0}), None, sinking.evaluate(end, {"c": 2.0})]

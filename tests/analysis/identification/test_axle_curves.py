@@ -75,3 +75,33 @@ def test_the_curves_are_identified_from_yaw_rate_and_acceleration() -> None:
         fits.append(s.identify(record, {"yaw": "r", "side": "ay"}, list(TRUTH), rtol=1e-9, atol=1e-12))
     best = fits[-1]
     assert best.rank == 3 and best.values == pytest.approx(TRUTH, rel=1e-6)
+
+
+@pytest.mark.slow  # three cars in space
+def test_the_curves_of_a_car_in_space() -> None:
+    """Forces of its axles from lateral acceleration alone, over the slip of its motion: slopes within 5 % of what its tyres give over the same slip, and as much bent up to 7 m/s²."""
+    from jourdain.library import car as lib
+
+    points = []
+    for rack in (0.0005, 0.004, 0.01):
+        s = lib.car(steering=lambda t, rack=rack: jd.step(t, 0.5, 0.6, 0.0, rack), cruise=True).compile()
+        sol = s.simulate(s.assemble({}, velocities=lib.rolling(20.0)), 6.0, rtol=1e-6, atol=1e-8)
+        assert np.ptp(sol["chassis.rz_rate"][sol.t > 5.5]) < 1e-4
+        end = {n: float(sol[n][-1]) for n in (*s.model.outputs, "chassis.rz_rate")}
+        tyres = {a: {n: sum(end[f"{a}{c}.tyre.{n}"] for c in "LR") for n in ("Fy", "Fz", "alpha")} for a in "FR"}
+        mass, length = float(s.model.parameter_set.evaluate(s.model.mass)), 2.7
+        back = length * tyres["F"]["Fz"] / (tyres["F"]["Fz"] + tyres["R"]["Fz"])
+        speed, rate = end["speed"], end["chassis.rz_rate"]
+        side = speed * rate
+        slip = (
+            0.5 * tyres["F"]["alpha"],
+            np.arctan(np.tan(end["sideslip"]) - back * rate / speed),
+        )  # wheels that are steered, and the axle behind
+        force = mass * back * side / length, mass * (length - back) * side / length
+        points.append((side, [(-f / a, -tyres[w]["Fy"] / a) for f, a, w in zip(force, slip, "FR", strict=True)]))
+    assert points[0][0] < 0.6 and points[-1][0] > 7.0
+    for axle in (0, 1):
+        single, effective = (np.array([p[1][axle][k] for p in points]) for k in (0, 1))
+        assert single[0] == pytest.approx(effective[0], rel=0.05)
+        assert single / single[0] == pytest.approx(effective / effective[0], rel=0.03)
+        assert single[-1] < 0.85 * single[0]

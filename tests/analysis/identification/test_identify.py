@@ -79,6 +79,36 @@ def test_what_the_data_cannot_tell_is_named(s: jd.System) -> None:
     assert "not told apart: +1 k +1 c +1 mass" in str(fit) and "not told by the data" in str(fit)
 
 
+def test_unknowns_that_are_zero_are_told() -> None:
+    """A force that is not there, an offset that is none, a start at rest: clean data tell them, though their values are no measure of their size."""
+    m = oscillator()
+    m.force(m.joints["x"], m.parameter("push", 0.0, "N"))
+    unknowns = ["k", "c", "push", "x.displacement", "x.displacement_rate"]
+    s = m.compile()
+    fit = s.identify({"t": T, "x": truth(T)}, {"x": "x.displacement"}, unknowns)
+    assert fit.rank == 5 and not fit.untold and all(0.0 < e < 1e-6 for e in fit.errors.values())
+    assert max(abs(fit.values[n]) for n in ("push", "x.displacement_rate")) < 1e-7
+    assert np.isnan(fit.whiteness["x"]) and "as small as the tolerance of the runs" in str(fit)
+    both = s.identify({"t": T, "x": truth(T)}, {"x": "x.displacement"}, ["k", "c", "push", "offset:x", "gain:x"], START)
+    # a constant push moves the rest as an offset does, and the distance from there as a gain does
+    assert both.rank == 4 and len(both.untold) == 1
+    assert {n for n, e in both.errors.items() if np.isinf(e)} == {"push", "offset:x", "gain:x"}
+
+
+def test_units_at_the_ends_of_names() -> None:
+    """Degrees under the name angle_deg were taken for radians."""
+    m = jd.Model("pendulum")
+    length = m.parameter("length", 0.8, "m", bounds=(0.1, 3.0))
+    m.revolute("hinge", m.ground, m.body("bob", mass=1.0, com=(0, 0, -length)), axis="y")
+    s, t = m.compile(), np.linspace(0.0, 3.0, 61)
+    angle = jd.Analysis(s, "simulate", {"hinge.angle": 1.2}, t=3.0, times=t).run({"length": 1.1})["hinge.angle"]
+    data = {"t_ms": 1e3 * t, "angle_deg": np.degrees(angle), "angle_in": angle}
+    fit = s.identify(data, {"angle_deg": "hinge.angle"}, ["length", "hinge.angle"])
+    assert fit.values == pytest.approx({"length": 1.1, "hinge.angle": 1.2}, rel=1e-6)
+    assert any("'angle_deg' is read in deg" in n for n in fit.notes) and any("'t_ms' is read in ms" in n for n in fit.notes)
+    assert s.identify(data, {"angle_in": "hinge.angle"}, ["length", "hinge.angle"]).values["length"] == pytest.approx(1.1, rel=1e-6)
+
+
 @pytest.mark.parametrize("workers", [None, 2])
 def test_experiments_with_their_own_sampling_starts_offset_and_gain(s: jd.System, workers) -> None:
     rng = np.random.default_rng(2)
@@ -128,6 +158,24 @@ def test_multiple_shooting_converges_where_single_shooting_does_not() -> None:
     assert s.identify(*ask).values == pytest.approx(near.values, rel=1e-7)
 
 
+def test_intervals_of_few_samples(s: jd.System, tmp_path: Path) -> None:
+    """Student's t where the noise is estimated; the normal distribution where it is given."""
+    t = np.linspace(0.0, 3.0, 6)
+    y = truth(t) + 0.02 * np.random.default_rng(4).normal(size=6)
+    widths = {}
+    for sigma in (None, {"x": 0.02}):
+        fit = s.identify({"t": t, "x": y}, {"x": "x.displacement"}, ["k", "c"], START, sigma=sigma)
+        low, high = fit.intervals(0.95)["k"]
+        widths[sigma is None] = 0.5 * (high - low) / fit.errors["k"]
+        fit.plot_ellipse("k", "c", file=tmp_path / "both.png")
+    assert widths[True] == pytest.approx(2.7764, rel=1e-4) and widths[False] == pytest.approx(1.9600, rel=1e-4)
+    lost = s.identify({"t": T, "x": truth(T)}, {"x": "x.displacement"}, ["k", "c", "mass"], START)
+    with pytest.raises(jd.InputError, match="'k' is not told by the data"):
+        lost.plot_ellipse("k", "mass")
+    with pytest.raises(jd.InputError, match="name two unknowns"):
+        fit.plot_ellipse("k", "k")
+
+
 def test_a_wrong_model_has_residuals_that_are_no_noise(s: jd.System) -> None:
     fit = s.identify({"t": T, "x": truth(T)}, {"x": "x.displacement"}, ["k"], START)  # c stays 0.1
     assert fit.whiteness["x"] < 1e-6 and "NOT noise" in str(fit)
@@ -174,6 +222,12 @@ def test_units_of_columns_count_whatever_they_are_compared_with(expression: str)
     assert fit.values == pytest.approx(TRUE, rel=1e-5)
 
 
+def written(folder: Path, text: str) -> Path:
+    file = folder / "record.csv"
+    file.write_text(text)
+    return file
+
+
 DATA = {"t": T, "x": truth(T)}
 REFUSED = [
     (lambda s, p: s.identify(DATA, {"y": "x.displacement"}, ["k"]), "there is no column 'y'; .*x"),
@@ -204,6 +258,8 @@ REFUSED = [
     (lambda s, p: s.identify(DATA, {"x": "x.displacement"}, ["k"], limit=0), "limit = 0 must be a whole number from 1 on"),
     (lambda s, p: s.identify(DATA, {"x": "x.displacement"}, ["k"], t=3.0), "t is not given here"),
     (lambda s, p: s.identify(DATA, {"x": "x.displacement"}, ["k"], shooting="multiple", segments=500), "no samples between"),
+    (lambda s, p: s.identify(DATA | {"x [mm]": 1e3 * truth(T)}, {"x": "x.displacement"}, ["k"]), "there are two columns 'x'"),
+    (lambda s, p: s.identify(written(p, "t,x,x\n0,1,2\n1,1,2\n2,1,2\n"), {"x": "x.displacement"}, ["k"]), "there are two columns 'x'"),
 ]
 
 

@@ -77,3 +77,27 @@ def test_wrong_input() -> None:
         s.excitation({"j0.angle": 1.0})
     with pytest.raises(jd.InputError, match="loops are not carried"):
         jd.library.four_bar().compile().identify_inertia(given, np.zeros((4, 3)))
+
+
+@pytest.mark.parametrize("samples", [80, 3])
+def test_parameters_of_untold_combinations_have_no_errors(samples: int) -> None:
+    """Their parts outside what is told are those of the first guess: an error of zero would call them exact.  Fewer equations than parameters leave more of them."""
+    true = arm()
+    path = true.kinematics(np.linspace(0, 1.0, samples), {n: (lambda t, k=k: 0.3 * jd.sin((2 + k) * t)) for k, n in enumerate(LIMITS)})
+    forces = true.inverse_dynamics_along(path, ["j0", "j1", "j2"]).forces
+    forces = forces + 0.01 * np.random.default_rng(0).normal(size=forces.shape)
+    fit = true.identify_inertia(path, forces, consistent=False)
+    lost = {n for combination in fit.unknown for n in combination}
+    assert fit.rank == 30 - len(fit.unknown) <= min(30, 3 * samples) and lost
+    assert all(np.isinf(e) == (n in lost) for n, e in fit.errors.items())
+    assert "link0.m " in str(fit) and str(fit).count("in combinations only") == len(lost)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [({"period": -1.0}, "period = -1 s must be positive"), ({"harmonics": 0}, "harmonics = 0"), ({"samples": 6}, "more than two samples for each"),
+     ({"limits": {**LIMITS, "j1.angle": -0.8}}, "the limit of 'j1.angle' = -0.8 must be positive")],
+)  # fmt: skip
+def test_excitations_that_are_none(given: dict, message: str) -> None:
+    with pytest.raises(jd.InputError, match=message):
+        arm().excitation(**({"limits": LIMITS} | given))
