@@ -59,14 +59,14 @@ class Limits:
             if j.limits != (None, None) and j.name not in acting and len(j.coordinates) == 1 and len(j.coordinates[0].names) == 1
             if j.coordinates[0].names[0] in names
         ]
-        self._places = np.array([names.index(j.coordinates[0].names[0]) for j in self.joints], dtype=np.int64)
+        self.places = np.array([names.index(j.coordinates[0].names[0]) for j in self.joints], dtype=np.int64)
         slack = 1e-6 * np.array([max(1.0, *(abs(e) for e in j.limits if e is not None)) for j in self.joints])
         self.low = np.array([-np.inf if j.limits[0] is None else j.limits[0] for j in self.joints]) - slack
         self.high = np.array([np.inf if j.limits[1] is None else j.limits[1] for j in self.joints]) + slack
 
     def left(self, rows: np.ndarray) -> bool:
         """Whether one of them is left by states in rows."""
-        x = rows[:, self._places]
+        x = rows[:, self.places]
         return bool((x < self.low).any() or (x > self.high).any())
 
 
