@@ -365,3 +365,25 @@ def test_random_machines_close_their_books(formulation: str, seed: int) -> None:
     assert sol["contacts.acting"].max() > 0
     assert np.abs(sol["energy.error"]).max() < 2e-3 * sol["energy.kinetic"].max()
     check_forces(sol)
+
+
+@pytest.mark.parametrize("damping", [20.0, 200.0, 600.0])
+def test_dampers_beside_contacts_are_of_order_two_however_strong(damping: float) -> None:
+    """A trunk sinks on a foot that stays on the floor, by a spring and a damper: the closed form of the oscillator, weakly and strongly damped."""
+    k, mass = 1e4, 5.0
+    m = jd.Model("leg", gravity=(0, 0, -G))
+    m.ground.shapes.append(jd.plane())
+    foot = m.body("foot", shape=jd.sphere(0.05, density=400.0))
+    m.prismatic("slide", m.ground, foot, axis="z")
+    knee = m.prismatic("knee", foot, m.body("trunk", mass=mass, inertia=(0.1, 0.1, 0.1)), axis="z")
+    m.force(knee, -k * knee.position - damping * knee.velocity)
+    m.contact("floor", law=rigid(friction=0.5))
+    s, sag, decay = m.compile(), mass * G / k, damping / (2 * mass)
+    w = np.emath.sqrt(k / mass - decay**2)
+    missed = []
+    for h in (2e-3, 1e-3, 5e-4):
+        sol = s.simulate({"slide": 0.05}, 0.05, "moreau", step=h)
+        exact = -sag * (1.0 - np.exp(-decay * sol.t) * (np.cos(w * sol.t) + decay / w * np.sin(w * sol.t))).real
+        missed.append(float(np.abs(sol["knee.displacement"] - exact).max() / sag))
+        assert sol["contacts.acting"][1:].min() == 1.0 and np.abs(sol["slide.displacement"] - 0.05).max() < 1e-14
+    assert missed[0] < 1e-3 and missed[0] / missed[1] > 3.0 and missed[1] / missed[2] > 3.0

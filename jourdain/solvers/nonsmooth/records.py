@@ -37,7 +37,7 @@ class Worst(Record):
 
 
 class Last(Record):
-    """The last step, by which a step knows whether it follows that one: its end, its length, and a sum over the velocities it left.
+    """The last step, by which a step knows whether it follows that one: its end, its length, a sum over the velocities it left, and by how much contacts changed velocities.
 
     Sessions copy what they are handed over; what a run, its projections and Python share is a record of its own.
     """
@@ -45,6 +45,7 @@ class Last(Record):
     t: float
     h: float
     sum: float
+    pushed: Floats
 
 
 class Noted(Record):
