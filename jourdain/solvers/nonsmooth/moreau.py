@@ -41,6 +41,10 @@ ROUNDS = 4
 UNSEEN, SLOW = 1e-3, 1e-3
 #: After the second round there is another where it may be expected to change velocities by more than this part of the largest.
 SETTLED = 1e-5
+#: Rounds that change velocities by this part and more than the round before them do not settle.
+UNSETTLED = 1e-2
+#: So many steps in a row whose middles change what acts without contacts by more than all of it: springs that pass through rest do so once.
+STREAK = 3
 #: What contacts did to velocities in the step before is expected again, up to so many times what acts without them: impacts are not.
 EXPECTED = 2.0
 #: Velocities within this part of those at the end of the last step are the same: a projection may have changed them.
@@ -109,6 +113,16 @@ def expected(m: Any, h: float, t: float, v: Any, slope: Any) -> float:
     return 0.5 * h / m.last.h  # type: ignore[no-any-return]
 
 
+@jit
+def _watch(m: Any, h: float, v: Any, begin: Any, middle: Any) -> None:
+    """Notes steps too long for v̇ = −λv, whose middle changes v̇ by ½hλ of it: h λ ≥ 2."""
+    change = _apart(middle, begin, m.nv)
+    away = change >= largest(begin, m.nv) and h * change > UNSETTLED * max(largest(v, m.nv), SLOW)
+    m.worst.streak = m.worst.streak + 1 if away else 0
+    if m.worst.streak >= STREAK:
+        m.worst.unsettled += 1
+
+
 class Correction(Record):
     """Arguments of what changes a state after a step: a projection, or an exchange of coordinates."""
 
@@ -171,6 +185,7 @@ def step(address: int) -> int:
             free[i] = v_old[i] + h * slope[nq + i]
             first[i] = slope[nq + i]
         if turn_ == 0:
+            _watch(m, h, v_old, f[nq:], slope[nq:])
             rows.t, rows.x, rows.start, clock.stage_t = Arguments.at(frame.rhs_args).t, at(middle), at(x_old), clock.t + 0.5 * h
             rows.h = h
             status = call(m.rows, rows)
@@ -199,6 +214,8 @@ def step(address: int) -> int:
             free[i] = 0.0
         push_all(m, m.laws.p, 3, v)
         changed = _centre(nv, v_old, v, middle[nq:])
+        if turn_ > 0 and changed >= before and changed > UNSETTLED * max(largest(v, nv), SLOW):
+            m.worst.unsettled += 1
         if m.contacts.count == 0 or (turn_ > 0 and (changed >= before or changed * changed <= settled * before)):
             break
         before = changed

@@ -34,6 +34,8 @@ class Worst(Record):
     shape_a: int
     shape_b: int
     speed: float  # at which a coefficient of restitution is not a number; the residual is infinite then
+    unsettled: int  # steps whose rounds, or middles, lead away from each other: what follows velocities is too strong for them
+    streak: int  # the last steps whose middles did, one after the other
 
 
 class Last(Record):

@@ -112,6 +112,7 @@ class MoreauMarch(WarmRun):
             found, channels=channels, contacts=lambda solution: ContactTable(solution, self._again, self._apart, self.noted), driven=driven
         )
         found = told_of_laws(found, self.contacts, self._control[1])
+        self.unsettled = int(self.contacts.record.worst.unsettled)
         self.contacts.release()
         return found
 
