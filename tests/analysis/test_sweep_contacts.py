@@ -168,3 +168,9 @@ def test_runs_of_more_steps_than_there_is_room_for_are_done_one_by_one(monkeypat
     for t in (0.05, 0.0915, 0.2):  # with room, with hardly any left, without
         ask = lambda t=t: s.sweep({}, t, initial=starts[1:3], method="moreau", step=1e-3, workers=1, progress=False)
         assert ask().table.tobytes() == run_by_run(monkeypatch, ask).table.tobytes()
+
+
+def test_a_sweep_without_a_step_is_told() -> None:
+    m, starts = thrown()
+    failures = m.compile().sweep({}, 0.1, initial=starts[:2], method="moreau", workers=1, progress=False).failures
+    assert len(failures) == 2 and "needs step= in seconds" in failures[0]

@@ -118,8 +118,10 @@ class Finals:
         self.system, self.span, self.touching = system, span, method == "moreau"
         self._moving: set[str] | None = None
         settings, rest = settings_of(system, span, method, options)
+        step = settings.step
         if self.touching:  # each start is looked at by itself
-            check_arrives(system.model.name, settings.step, span)
+            if step is not None:  # without one there is no run
+                check_arrives(system.model.name, step, span)
             rest = {**rest, "overlap": "push apart"}
         limits = Limits(system)
         times = None if limits.joints else np.array([span[1]])  # whether limits are kept is asked of all steps
@@ -129,7 +131,7 @@ class Finals:
             return
         run.native = native = run.native_side()
         drive = run.march(run.first(), span, ready, native_actions=True)
-        short = not limits.joints or not self.touching or abs(span[1] - span[0]) < (MOST_STEPS - 8) * settings.step
+        short = not limits.joints or not self.touching or step is None or abs(span[1] - span[0]) < (MOST_STEPS - 8) * step
         self.carried = (self.touching or native.by_constants) and hasattr(drive, "session") and short
         if not self.carried:
             return
