@@ -4,8 +4,8 @@ python -m benchmarks.contact_machines [stack|arch|dominoes|stands|trots|penalty|
 
 Processor time of one thread, the least of three runs, for a second of motion.  MuJoCo with its Newton solver and elliptic cones, contacts as hard as it runs
 with stably (solref of two steps).  Errors: of the stack how far its top sinks, of the arch how far its stones go, of dominoes the instant at which the last falls against the same program at fine
-steps (1/16 ms, MuJoCo 1/32 ms), of the quadruped how far its trunk is after a second from where the same program has it at steps of 1/16 ms.  Exudyn's spheres are mass points, ours bodies that
-turn; both by velocity Verlet, the same stiffness, damping and step, no friction.
+steps (1/16 ms, MuJoCo 1/32 ms), of the quadruped how far its trunk is after a second from where the same program has it at steps of 1/64 ms.  Exudyn's spheres are mass points, ours bodies that
+turn; both by velocity Verlet, the same stiffness, damping and step, no friction (where surfaces part ours do not pull, Exudyn's do until they are apart), and depths at the same instants.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def targets(leg: str, t: Any, trots: bool, sin: Any, cos: Any, largest: Any, lea
     return 0.0, THIGH + 0.16 * grow * sin(phase), CALF - 0.45 * grow * largest(-cos(phase), 0.0)
 
 
-def quadruped(trots: bool) -> None:
+def robot(trots: bool) -> jd.Model:
     """The robot of the examples, joints held by springs and dampers about moving angles."""
     m = jd.read_urdf(DATA, base="free")
     for leg in LEGS:
@@ -181,9 +181,14 @@ def quadruped(trots: bool) -> None:
         m.initial |= {f"{leg}_thigh_joint": THIGH, f"{leg}_calf_joint": CALF}
     m.initial["root.z"] = HEIGHT
     m.contact("feet", m.shapes("*_foot"), m.ground, law=jd.contact.rigid(friction=0.8))
-    s, rows = m.compile(), dict[str, dict[str, float]]()
+    return m
+
+
+def quadruped(trots: bool) -> None:
+    """The robot's place after a second, against the same program at steps of 1/64 ms."""
+    s, rows = robot(trots).compile(), dict[str, dict[str, float]]()
     trunk = lambda h: np.array([s.simulate({}, 1.0, "moreau", step=h, outputs=2)[f"root.{c}"][-1] for c in "xyz"])
-    fine = trunk(1e-3 / 16)
+    fine = trunk(1e-3 / 64)
     for h in (2e-3, 1e-3, 5e-4):
         sol = s.simulate({}, 1.0, "moreau", step=h)
         used = least_time(lambda h=h: s.simulate({}, 1.0, "moreau", step=h, outputs=2))
@@ -191,10 +196,10 @@ def quadruped(trots: bool) -> None:
             "µs a step": 1e6 * used * h, "ms": 1e3 * used, "error, mm": 1e3 * float(np.linalg.norm(trunk(h) - fine)),
             "depth, mm": 1e3 * float(sol["contacts.depth"].max()), "residual, m/s": float(sol["contacts.residual"].max()),
         }  # fmt: skip
-    runs = {h: _quadruped_of_mujoco(h, trots) for h in (2e-3, 1e-3, 5e-4, 1e-3 / 16)}
-    for h in (2e-3, 1e-3, 5e-4):
+    runs = {h: _quadruped_of_mujoco(h, trots) for h in (2e-3, 1e-3, 5e-4, 2.5e-4, 1.25e-4, 6.25e-5, 1e-3 / 64)}
+    for h in (2e-3, 1e-3, 5e-4, 2.5e-4, 1.25e-4, 6.25e-5):
         used, at, depth = runs[h]
-        away = float(np.linalg.norm(at - runs[1e-3 / 16][1]))
+        away = float(np.linalg.norm(at - runs[1e-3 / 64][1]))
         rows[f"MuJoCo, {1e3 * h:g} ms"] = {"µs a step": 1e6 * used * h, "ms": 1e3 * used, "error, mm": 1e3 * away, "depth, mm": 1e3 * depth}
     told("quadruped " + ("trots" if trots else "stands"), rows)
 
@@ -244,8 +249,10 @@ def _quadruped_of_mujoco(h: float, trots: bool) -> tuple[float, np.ndarray, floa
     return used, state[0, -1, 1:4].copy(), deepest
 
 
-def penalty(n: int = 300, span: float = 0.5, step: float = 1e-4, stiffness: float = 1e5, damping: float = 50.0) -> None:
-    """Spheres that fall on a plate by surfaces that give way, without friction."""
+def penalty(
+    n: int = 300, spans: tuple[float, ...] = (0.1, 0.3, 0.5), step: float = 1e-4, stiffness: float = 1e5, damping: float = 50.0
+) -> None:
+    """Spheres that fall on a plate by surfaces that give way, without friction; depths where each span ends."""
     radius, at = 0.05, places(n)
     m, start = jd.Model("soft"), dict[str, float]()
     m.ground.shapes.append(jd.plane())
@@ -255,18 +262,33 @@ def penalty(n: int = 300, span: float = 0.5, step: float = 1e-4, stiffness: floa
     m.contact("all", law=jd.contact.kelvin_voigt(stiffness=stiffness, damping=damping))
     s = m.compile()
     s.simulate(start, 2 * step, "velocity-verlet", step=step)
-    used = least_time(lambda: s.simulate(start, span, "velocity-verlet", step=step, outputs=2), 1)
-    sol = s.simulate(start, span, "velocity-verlet", step=step, outputs=251)
-    rows = {"Jourdain": {"µs a step": 1e6 * used * step / span, "depth, mm": 1e3 * float(sol["contacts.depth"].max())}}
-    try:
-        rows["Exudyn"] = _soft_of_exudyn(at, radius, span, step, stiffness, damping)
-    except ImportError:
-        print("Exudyn is not installed")
+    rows: dict[str, dict[str, float]] = {}
+    for span in spans:
+        used = least_time(lambda span=span: s.simulate(start, span, "velocity-verlet", step=step, outputs=2), 2)
+        sol = s.simulate(start, span, "velocity-verlet", step=step, outputs=2)
+        end = np.array([[sol[f"f{i}.{c}"][-1] for c in "xyz"] for i in range(n)])
+        rows[f"Jourdain, {span:g} s"] = {"µs a step": 1e6 * used * step / span, **_depths(end, radius)}
+        try:
+            rows[f"Exudyn, {span:g} s"] = _soft_of_exudyn(at, radius, span, step, stiffness, damping)
+        except ImportError:
+            print("Exudyn is not installed")
     told(f"{n} soft spheres", rows)
 
 
+def _depths(at: np.ndarray, radius: float) -> dict[str, float]:
+    """How deep spheres are in the floor and in each other."""
+    from scipy.spatial import cKDTree
+
+    pairs = cKDTree(at).query_pairs(2 * radius, output_type="ndarray")
+    near = np.linalg.norm(at[pairs[:, 0]] - at[pairs[:, 1]], axis=1)
+    return {
+        "in the floor, mm": 1e3 * max(0.0, radius - float(at[:, 2].min())),
+        "in each other, mm": 1e3 * (2 * radius - float(near.min(initial=2 * radius))),
+    }
+
+
 def _soft_of_exudyn(at: np.ndarray, radius: float, span: float, step: float, stiffness: float, damping: float) -> dict[str, float]:
-    """The same by mass points; stiffness in series with that of the other surface gives the pair's."""
+    """The same by mass points; a pair has the stiffness of two surfaces in series, and the sum of their dampings (as one sphere on the plate shows)."""
     import exudyn as exu
     from exudyn.itemInterface import LoadMassProportional, MarkerBodyMass, MarkerNodePosition, MassPoint, NodePoint
     from exudyn.utilities import MarkerBodyRigid, ObjectGround
@@ -278,13 +300,13 @@ def _soft_of_exudyn(at: np.ndarray, radius: float, span: float, step: float, sti
     side, top = float(np.abs(at[:, :2]).max()) + 0.5, float(at[:, 2].max()) + 0.3
     ground = mbs.AddMarker(MarkerBodyRigid(bodyNumber=mbs.AddObject(ObjectGround())))
     corners = [[-side, -side, 0.0], [side, -side, 0.0], [side, side, 0.0], [-side, side, 0.0]]
-    contact.AddTrianglesRigidBodyBased(ground, 2 * stiffness, 2 * damping, 0, corners, [[0, 1, 2], [0, 2, 3]])
+    contact.AddTrianglesRigidBodyBased(ground, 2 * stiffness, 0.5 * damping, 0, corners, [[0, 1, 2], [0, 2, 3]])
     nodes = []
     for p in at:
         node = mbs.AddNode(NodePoint(referenceCoordinates=list(p)))
         body = mbs.AddObject(MassPoint(physicsMass=mass, nodeNumber=node))
         mbs.AddLoad(LoadMassProportional(markerNumber=mbs.AddMarker(MarkerBodyMass(bodyNumber=body)), loadVector=[0, 0, -9.81]))
-        contact.AddSphereWithMarker(mbs.AddMarker(MarkerNodePosition(nodeNumber=node)), radius, 2 * stiffness, 2 * damping, 0)
+        contact.AddSphereWithMarker(mbs.AddMarker(MarkerNodePosition(nodeNumber=node)), radius, 2 * stiffness, 0.5 * damping, 0)
         nodes.append(node)
     cells = max(2, round(side / (2 * radius)))
     contact.SetSearchTreeCellSize([cells, cells, max(2, round(top / (4 * radius)))])
@@ -298,30 +320,31 @@ def _soft_of_exudyn(at: np.ndarray, radius: float, span: float, step: float, sti
     begun = time.process_time()
     mbs.SolveDynamic(settings, solverType=exu.DynamicSolverType.VelocityVerlet)
     used = time.process_time() - begun
-    z = np.array([mbs.GetNodeOutput(node, exu.OutputVariableType.Position)[2] for node in nodes])
-    return {
-        "µs a step": 1e6 * used * step / span,
-        "least height at the end, mm": 1e3 * float(z.min()),
-        "depth at the end, mm": 1e3 * float(radius - z.min()),
-    }
+    end = np.array([mbs.GetNodeOutput(node, exu.OutputVariableType.Position) for node in nodes])
+    return {"µs a step": 1e6 * used * step / span, **_depths(end, radius)}
 
 
-def batch(runs: int = 200) -> None:
-    """Thrown boxes, each from another start, on one core and on two."""
+def batch(runs: int = 1000) -> None:
+    """Thrown boxes and trotting quadrupeds, each from another start, by one thread and by two."""
     m = jd.Model("thrown")
     m.ground.shapes.append(jd.plane())
     m.free("f", m.ground, m.body("b", shape=jd.box(0.1, 0.07, 0.06, density=700.0)))
     m.contact("all", law=jd.contact.rigid(friction=0.4, restitution=0.3))
-    s, rng = m.compile(), np.random.default_rng(0)
-    starts = [{"f.z": 0.15, "f.x_rate": float(x), "f.orientation.omega_y": float(w)} for x, w in rng.uniform(-2, 2, (runs, 2))]
-    took = {}
-    for workers in (1, 2):
-        options: dict[str, Any] = dict(t=0.5, method="moreau", step=1e-3, outputs=["f.z"], progress=False, threads=workers)
-        s.sweep({}, initial=starts[:20], **options)
-        begun = time.perf_counter()
-        s.sweep({}, initial=starts, **options)
-        took[workers] = time.perf_counter() - begun
-    told(f"{runs} runs", {f"{w} threads": {"s": x, "of ideal": took[1] / x / w} for w, x in took.items()})
+    rng = np.random.default_rng(0)
+    thrown = [{"f.z": 0.15, "f.x_rate": float(x), "f.orientation.omega_y": float(w)} for x, w in rng.uniform(-2, 2, (runs, 2))]
+    robots = [{"root.z": HEIGHT + float(z), "root.x_rate": float(v)} for z, v in rng.uniform(0, 0.1, (runs, 2))]
+    for what, model, starts, out in (("boxes", m, thrown, ["f.z"]), ("quadrupeds", robot(True), robots, ["root.x", "root.z"])):
+        s, rows = model.compile(), dict[str, dict[str, float]]()
+        for workers in (1, 2):
+            options: dict[str, Any] = dict(t=0.5, method="moreau", step=1e-3, outputs=out, progress=False, threads=workers)
+            s.sweep({}, initial=starts[:20], **options)
+            took = []
+            for _ in range(2):
+                begun = time.perf_counter()
+                s.sweep({}, initial=starts, **options)
+                took.append(time.perf_counter() - begun)
+            rows[f"{workers} threads"] = {"s": min(took), "of ideal": rows["1 threads"]["s"] / min(took) / 2 if rows else 1.0}
+        told(f"{runs} {what}", rows)
 
 
 ALL: dict[str, Callable[[], None]] = {

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 OPEN = 1e-5
 #: Steps are too long where so large a part of the energy that moves comes from nowhere or is lost.
 TOO_LONG = 0.1
+#: Steps that did not settle from which on books are looked at: one may be a spring that passes through rest, or a contact that begins to slide.
+UNSETTLED = 3
 #: Energy may change by so many times the tolerance in every step, as part of the energy that moves.
 LOST = 1e3
 
@@ -59,14 +61,14 @@ class Limits:
             if j.limits != (None, None) and j.name not in acting and len(j.coordinates) == 1 and len(j.coordinates[0].names) == 1
             if j.coordinates[0].names[0] in names
         ]
-        self._places = np.array([names.index(j.coordinates[0].names[0]) for j in self.joints], dtype=np.int64)
+        self.places = np.array([names.index(j.coordinates[0].names[0]) for j in self.joints], dtype=np.int64)
         slack = 1e-6 * np.array([max(1.0, *(abs(e) for e in j.limits if e is not None)) for j in self.joints])
         self.low = np.array([-np.inf if j.limits[0] is None else j.limits[0] for j in self.joints]) - slack
         self.high = np.array([np.inf if j.limits[1] is None else j.limits[1] for j in self.joints]) + slack
 
     def left(self, rows: np.ndarray) -> bool:
         """Whether one of them is left by states in rows."""
-        x = rows[:, self._places]
+        x = rows[:, self.places]
         return bool((x < self.low).any() or (x > self.high).any())
 
 
@@ -149,6 +151,20 @@ def too_short(system: Compiled, run: Run, outcome: Outcome, solution: Solution) 
     if seen or system.model.events:
         return ""
     return f"a contact ({', '.join(repr(c.name) for c in contacts)}) may be touched and left within one step: {told}; {remedy}"
+
+
+def too_stiff(run: Run, outcome: Outcome, solution: Solution) -> str:
+    """When books say that dampers are too strong for fixed steps with rigid contacts; looked at only where velocities did not settle in some of these."""
+    if run.unsettled < UNSETTLED or run.settings.times is not None or len(outcome.t) < 2 or "energy.error" not in solution:
+        return ""
+    wrong, moved = np.abs(solution["energy.error"]), solution["energy.kinetic"].max() + np.ptp(solution["energy.potential"])
+    k = int(np.argmax(~(wrong <= TOO_LONG * moved)))
+    if wrong[k] <= TOO_LONG * moved:
+        return ""
+    return (
+        f"at t = {outcome.t[k]:.6g} s books of energy miss {wrong[k]:.3g} of {moved:.3g} J: what follows velocities (a damper, a gyroscope) is too strong for "
+        f"steps of {run.settings.step:g} s, and did not settle in {run.unsettled} of them; take shorter ones"
+    )
 
 
 def too_bent(system: Compiled, outcome: Outcome) -> str:

@@ -24,6 +24,8 @@ class Configuration:
         self.position_names = [n for c in coordinates for n in c.names]
         self.velocity_names = [n for c in coordinates for n in c.velocity_names]
         self._position_place = {n: i for i, n in enumerate(self.position_names)}
+        #: Coordinates that were asked for by the names of their joints.
+        self._by_joint: dict[str, int] = {}
         #: Where each velocity is.
         self.velocity_place = {n: i for i, n in enumerate(self.velocity_names)}
         self.units = [c.unit for c in coordinates for _ in c.names]
@@ -101,11 +103,15 @@ class Configuration:
         place = self._position_place if names is self.position_names else self.velocity_place if names is self.velocity_names else None
         if place is not None and name in place:
             return place[name]
+        if place is self._position_place and name in self._by_joint:
+            return self._by_joint[name]
         if place is None and name in names:
             return names.index(name)
         candidates = [i for i, n in enumerate(names) if n.startswith(name + ".")]
         own = [i for i in candidates if "." not in names[i][len(name) + 1 :]] if len(candidates) > 1 else candidates
         if len(own) == 1:  # of joints 'arm' and 'arm.rotor' the name 'arm' is the first one's
+            if place is self._position_place:
+                self._by_joint[name] = own[0]
             return own[0]
         if reason := self.why_absent(name):
             raise InputError(reason)

@@ -189,6 +189,8 @@ class Run(ABC):
     keeps_energy: bool = False
     #: How it has ended.
     status: str = ""
+    #: Steps in which what follows velocities did not settle (steps with rigid contacts tell), so that books are looked at.
+    unsettled: int = 0
     #: What :attr:`Restart.asked` keeps of it.
     asked: Mapping[str, Any] = MappingProxyType({})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -124,3 +125,52 @@ def test_why_runs_with_contacts_are_done_one_by_one() -> None:
     soft.contact("soft", law=jd.contact.kelvin_voigt(stiffness=1e5, damping=10.0))
     assert why_not_plain(soft.compile(), "moreau") == "contacts that give way"
     assert why_not_plain(s, "dopri5") == "contacts" and why_not_plain(s, "moreau") == ""
+
+
+def limited(touching: bool) -> tuple[jd.Model, list[dict[str, float]]]:
+    """A pendulum whose limits do not act; every third start goes beyond them on its way and comes back, and with contacts a ball beside it falls on the floor."""
+    m = jd.Model("limited")
+    m.revolute("hinge", m.ground, m.body("bar", mass=1.0, com=(0, 0, -0.4), inertia=(0.02, 0.02, 0.01)), axis="y", limits=(-0.5, 0.5))
+    if touching:
+        m.ground.shapes.append(jd.plane())
+        m.free("free", m.ground, m.body("ball", shape=jd.sphere(0.05, density=1000.0)))
+        m.initial["free.z"] = 0.1
+        m.contact("all", law=jd.contact.rigid(friction=0.4))
+    return m, [{"hinge": 0.1, "hinge.angle_rate": 3.5 if i % 3 == 0 else 0.3 + 0.01 * i} for i in range(9)]
+
+
+@pytest.mark.parametrize("method", ["moreau", "dopri5"])
+def test_limits_that_are_left_on_the_way_are_told_by_runs_alone(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    m, starts = limited(method == "moreau")
+    s, in_loops = m.compile(), list[bool]()
+    options: dict[str, Any] = {"method": "moreau", "step": 1e-3} if method == "moreau" else {"method": method}
+    ask = lambda: s.sweep({}, 1.45, initial=starts, workers=1, progress=False, **options)
+    with warnings.catch_warnings(record=True) as alone:
+        warnings.simplefilter("always")
+        one = run_by_run(monkeypatch, ask)
+    own = Finals.after
+    monkeypatch.setattr(Finals, "after", lambda loop, *given: (found := own(loop, *given), in_loops.extend(found[1].tolist()))[0])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        several = ask()
+    assert several.alone == "" and several.table.tobytes() == one.table.tobytes()
+    assert in_loops == [i % 3 != 0 for i in range(9)]
+    assert (
+        [str(w.message) for w in told] == [str(w.message) for w in alone] and len(told) == 3 and "leaves its limits" in str(told[0].message)
+    )
+    assert np.abs(one["hinge.angle"][::3]).max() < 0.5  # they are back at the end
+
+
+def test_runs_of_more_steps_than_there_is_room_for_are_done_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    m, starts = limited(True)
+    s = m.compile()
+    monkeypatch.setattr("jourdain.analysis.runs.rows.MOST_STEPS", 100)
+    for t in (0.05, 0.0915, 0.2):  # with room, with hardly any left, without
+        ask = lambda t=t: s.sweep({}, t, initial=starts[1:3], method="moreau", step=1e-3, workers=1, progress=False)
+        assert ask().table.tobytes() == run_by_run(monkeypatch, ask).table.tobytes()
+
+
+def test_a_sweep_without_a_step_is_told() -> None:
+    m, starts = thrown()
+    failures = m.compile().sweep({}, 0.1, initial=starts[:2], method="moreau", workers=1, progress=False).failures
+    assert len(failures) == 2 and "needs step= in seconds" in failures[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -365,3 +366,45 @@ def test_random_machines_close_their_books(formulation: str, seed: int) -> None:
     assert sol["contacts.acting"].max() > 0
     assert np.abs(sol["energy.error"]).max() < 2e-3 * sol["energy.kinetic"].max()
     check_forces(sol)
+
+
+def leg(damping: float, k: float = 1e4, mass: float = 5.0) -> jd.System:
+    """A trunk on a foot above a floor, between them a spring and a damper."""
+    m = jd.Model("leg", gravity=(0, 0, -G))
+    m.ground.shapes.append(jd.plane())
+    foot = m.body("foot", shape=jd.sphere(0.05, density=400.0))
+    m.prismatic("slide", m.ground, foot, axis="z")
+    knee = m.prismatic("knee", foot, m.body("trunk", mass=mass, inertia=(0.1, 0.1, 0.1)), axis="z")
+    m.force(knee, -k * knee.position - damping * knee.velocity)
+    m.contact("floor", law=rigid(friction=0.5))
+    return m.compile()
+
+
+@pytest.mark.parametrize("damping", [20.0, 200.0, 600.0])
+def test_dampers_beside_contacts_are_of_order_two_however_strong(damping: float) -> None:
+    """A trunk sinks on a foot that stays on the floor, by a spring and a damper: the closed form of the oscillator, weakly and strongly damped."""
+    k, mass = 1e4, 5.0
+    s, sag, decay = leg(damping, k, mass), mass * G / k, damping / (2 * mass)
+    w = np.emath.sqrt(k / mass - decay**2)
+    missed = []
+    for h in (2e-3, 1e-3, 5e-4):
+        sol = s.simulate({"slide": 0.05}, 0.05, "moreau", step=h)
+        exact = -sag * (1.0 - np.exp(-decay * sol.t) * (np.cos(w * sol.t) + decay / w * np.sin(w * sol.t))).real
+        missed.append(float(np.abs(sol["knee.displacement"] - exact).max() / sag))
+        assert sol["contacts.acting"][1:].min() == 1.0 and np.abs(sol["slide.displacement"] - 0.05).max() < 1e-14
+    assert missed[0] < 1e-3 and missed[0] / missed[1] > 3.0 and missed[1] / missed[2] > 3.0
+
+
+def test_steps_too_long_for_a_damper_are_told() -> None:
+    """In the air the foot's damper has hc(1/m + 1/M) = 2.19 at 2 ms, and the run would end well but for what it adds to the energy."""
+    s, start = leg(220.0), {"slide": 0.08, "knee.displacement_rate": -0.05}
+    ask = lambda step: s.simulate(start, 0.1, "moreau", step=step)
+    with pytest.warns(RuntimeWarning, match=r"books of energy miss .* too strong for steps of 0.002 s, and did not settle in \d+ of them"):
+        sol = ask(2e-3)
+    assert np.abs(sol["energy.error"]).max() > sol["energy.potential"][0]
+    with pytest.warns(RuntimeWarning, match="too strong for steps"):
+        s.sweep({}, 0.1, initial=[start] * 3, method="moreau", step=2e-3, threads=1, progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sol = ask(1e-3)
+    assert np.abs(sol["energy.error"]).max() < 0.02 * np.ptp(sol["energy.potential"])

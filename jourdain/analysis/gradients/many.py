@@ -17,6 +17,7 @@ from ...solvers.ode.integrate import ready
 from ...solvers.sensitivity.extrema import new_sought
 from ...solvers.sensitivity.path import forwards
 from ...solvers.sensitivity.rows import Rows
+from ...systems.audit import Limits
 from ...systems.inputs import Inputs
 from ...systems.tree.runs import ProjectedRun
 from ...systems.tree.system import TreeSystem
@@ -132,7 +133,7 @@ class Many:
         run, sought, items = code.run, self._sought, code.primitives.items
         self._attach()
         functions = (*run.native._copies, *((f.value, f.value.constants) for f in code.readings if f is not None))
-        r = new_rows(session, functions, len(code.expressions.parameter_values()), self._keep)
+        r = new_rows(session, functions, len(code.expressions.parameter_values()), Limits(self.system), self._keep)
         r.more = more
         events = [e.name for e in session.events]
         r.walk, r.path, r.wanted, r.final = forwards.address, code.walks.path, self._wanted, self._final

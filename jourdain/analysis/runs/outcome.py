@@ -12,7 +12,7 @@ import numpy as np
 from ...model.contact.methods import touches
 from ...results.solution import Solution
 from ...solvers import ADAPTIVE
-from ...systems.audit import audited, beyond_limits, beyond_turns, too_bent, too_short
+from ...systems.audit import audited, beyond_limits, beyond_turns, too_bent, too_short, too_stiff
 from ...systems.constraints import check_closed
 from ...systems.modes import dictating_mode
 from ...systems.outputs.happened import event_table
@@ -84,6 +84,7 @@ def looked_at(system: System, run: Run, outcome: Outcome) -> Solution:
         too_bent(system, outcome)
         or beyond_limits(system, solution)
         or too_short(system, run, outcome, solution)
+        or too_stiff(run, outcome, solution)
         or beyond_turns(system, run, outcome)
     )
     if told:

@@ -63,7 +63,6 @@ def why_not_plain(system: System, method: Any = None) -> str:
     parts = {
         **rigid, "joints that let go": m.switches, "Python callbacks": m.callbacks, "memories": m.memories, "algebraic unknowns": m.unknowns,
         "conditions of parameters": system.equations_of_motion.conditions, "bodies that bend": [b for b in m.bodies.values() if b.bends],
-        "limits of joints": Limits(system).joints,
     }  # fmt: skip
     return next((what for what, found in parts.items() if found), "")
 
@@ -75,8 +74,11 @@ def moving_loops(system: System) -> set[str]:
     return {e.name for n in names for e in free_symbols(list(system.reference.symbolic(n).expressions))}
 
 
-def new_rows(session: Session, functions: Iterable[tuple[Function, np.ndarray]], parameters: int, keep: list[Any]) -> Rows:
-    """The record of runs by a session, which compiled functions with their constants belong to; ``keep`` owns what it refers to."""
+def new_rows(session: Session, functions: Iterable[tuple[Function, np.ndarray]], parameters: int, limits: Limits, keep: list[Any]) -> Rows:
+    """The record of runs by a session, which compiled functions with their constants belong to; ``keep`` owns what it refers to.
+
+    A session of joints with limits keeps all steps, and has room for their rows.
+    """
     p = np.zeros(max(1, parameters))
     addresses, args = [], []
     for f, constants in functions:
@@ -96,7 +98,7 @@ def new_rows(session: Session, functions: Iterable[tuple[Function, np.ndarray]],
     return Rows(
         before=0, after=0, looked_args=np.zeros(0, np.int64), at_once=0, left=0, begun=0, more=0, stiff=STIFF,
         march=march.address, walk=0, frame=session.address, changing=session._changing, prepared=session._changing.copy(), x=session.x, p=p, row_t=session.row_t,
-        prepare=np.array(addresses, np.int64), prepare_args=np.array([address(a) for a in args], np.int64), look=looks, parameters=none, starts=none,
+        bounded=limits.places, least=limits.low, most=limits.high, prepare=np.array(addresses, np.int64), prepare_args=np.array([address(a) for a in args], np.int64), look=looks, parameters=none, starts=none,
         wanted=np.zeros(0), status=np.zeros(1, np.int64), ends=np.zeros(1), finals=none, totals=none, values=none, extrema=none, times=none,
     )  # fmt: skip
 
@@ -126,25 +128,27 @@ class Finals:
         self.system, self.span, self.touching = system, span, method == "moreau"
         self._moving: set[str] | None = None
         settings, rest = settings_of(system, span, method, options)
+        step = settings.step
         if self.touching:  # each start is looked at by itself
-            check_arrives(system.model.name, settings.step, span)
+            check_arrives(system.model.name, step, span)
             rest = {**rest, "overlap": "push apart"}
-        run: Any = system.run(
-            start, span, Inputs(system, None), replace(settings, times=np.array([span[1]]), dense=bool(system.model.events)), rest
-        )
+        limits = Limits(system)
+        times = None if limits.joints else np.array([span[1]])  # whether limits are kept is asked of all steps
+        run: Any = system.run(start, span, Inputs(system, None), replace(settings, times=times, dense=bool(system.model.events)), rest)
         self.carried = type(run) is (MoreauRun if self.touching else ProjectedRun)
         if not self.carried:
             return
         run.native = native = run.native_side()
         drive = run.march(run.first(), span, ready, native_actions=True)
-        self.carried = (self.touching or native.by_constants) and hasattr(drive, "session")
+        short = not limits.joints or not self.touching or step is None or abs(span[1] - span[0]) < (MOST_STEPS - 8) * step
+        self.carried = (self.touching or native.by_constants) and hasattr(drive, "session") and short
         if not self.carried:
             return
         session, self._keep = drive.session, list[Any]([native, drive])
-        if session.dense:
+        if session.dense or limits.joints:
             session._allocate_rows(MOST_STEPS)
         more = grant(drive, MOST_STEPS)
-        self.record = new_rows(session, [] if self.touching else native._copies, len(system.parameter_vector), self._keep)
+        self.record = new_rows(session, [] if self.touching else native._copies, len(system.parameter_vector), limits, self._keep)
         self.record.more = 0 if self.touching else more
         if self.touching:
             self._begin_with_contacts(run, session)

@@ -6,7 +6,8 @@
 Without contacts this is the explicit midpoint rule; forces −K e − C ė of bodies that bend are those of the implicit one, so that fast modes bound no
 step: with M̂ = M + ½h C + ¼h² K in the place of M, v_f = v + h v̇ − M̂⁻¹(½h C + ¼h² K) h v̇ + M̂⁻¹ h C (v_m − v), v_m that in which v̇ was taken.
 Rows J are those of the middle; what lasts is to hold at the end, so that ½h J̇ v, from how J v has changed since the step before, joins u: order two where
-nothing strikes.  Where inertia or loads follow velocities, contacts are found once more with those at ½(v + v⁺) in the place of v + ½h v̇: bodies at rest have no velocity that a damper could see.  Newton's law of impact stands in the normal row: u⁺ + e u⁻ ⟂ p where bodies would
+nothing strikes.  Where inertia or loads follow velocities, contacts are found once more with those at ½(v + v⁺) in the place of v + ½h v̇: bodies at rest have no velocity that a damper could see.
+The first takes what contacts do until then from the step before, if it was no impact.  Every round leaves about ½h‖∂v̇/∂v‖ times what is missed, and most of a step's error where dampers are strong is what two rounds leave; there are more where they are seen.  Newton's law of impact stands in the normal row: u⁺ + e u⁻ ⟂ p where bodies would
 penetrate within the step; without rebound, bodies come to touch by the middle of the next step instead: u⁺ + g_m/h ⟂ p.  A single point that strikes fast without rebound takes u⁺ ⟂ p at
 once, since two steps that share an impulse would meet two directions of friction, and its gap is closed in the positions as far as others keep what they
 need to touch by the middle of the next step.  What is left of a penetration is taken away from the positions alone, by the least motion in the metric of M, so that no velocity comes of it; the work of forces along that way is booked.
@@ -34,10 +35,18 @@ from .impulses import book, largest, push_all, push_apart, respond_to, solve_law
 from .notes import note_contacts, note_pushed
 from .records import NO_NUMBER, NO_ROOM, Moreau
 
-#: How often contacts of a step are found: the second sees what the velocities that the first leaves do to inertia and loads.
-ROUNDS = 2
+#: How often contacts of a step are found at most: each round sees what the velocities that the one before leaves do to inertia and loads.
+ROUNDS = 4
 #: It is left out where it would change velocities by less than this part of the tolerance, speeds below SLOW (m/s, rad/s) taken for that.
 UNSEEN, SLOW = 1e-3, 1e-3
+#: After the second round there is another where it may be expected to change velocities by more than this part of the largest.
+SETTLED = 1e-5
+#: Rounds that change velocities by this part and more than the round before them do not settle.
+UNSETTLED = 1e-2
+#: So many steps in a row whose middles change what acts without contacts by more than all of it: springs that pass through rest do so once.
+STREAK = 3
+#: What contacts did to velocities in the step before is expected again, up to so many times what acts without them: impacts are not.
+EXPECTED = 2.0
 #: Velocities within this part of those at the end of the last step are the same: a projection may have changed them.
 FOLLOWS = 1e-6
 
@@ -48,6 +57,17 @@ def _apart(a: Any, b: Any, n: int) -> float:
     for i in range(n):
         found = max(found, abs(a[i] - b[i]))
     return found
+
+
+@jit
+def _centre(n: int, v_old: Any, v: Any, middle: Any) -> float:
+    """Velocities of the middle from those of the ends, contacts included, which forces and inertia see next; how far they have changed."""
+    most = 0.0
+    for i in range(n):
+        mean = 0.5 * (v_old[i] + v[i])
+        most = max(most, abs(mean - middle[i]))
+        middle[i] = mean
+    return most
 
 
 @jit
@@ -85,6 +105,24 @@ def _follows(m: Any, t: float, v: Any) -> bool:
     return m.last.h > 0.0 and m.last.t == t and abs(velocity_sum(v, m.nv) - m.last.sum) <= FOLLOWS * _size(v, m.nv)  # type: ignore[no-any-return]
 
 
+@hot
+def expected(m: Any, h: float, t: float, v: Any, slope: Any) -> float:
+    """The part of what contacts did to velocities in the step before that is to be expected until the middle of this one."""
+    if not _follows(m, t, v) or largest(m.last.pushed, m.nv) > EXPECTED * m.last.h * largest(slope, m.nv):
+        return 0.0
+    return 0.5 * h / m.last.h  # type: ignore[no-any-return]
+
+
+@jit
+def _watch(m: Any, h: float, v: Any, begin: Any, middle: Any) -> None:
+    """Notes steps too long for v̇ = −λv, whose middle changes v̇ by ½hλ of it: h λ ≥ 2."""
+    change = _apart(middle, begin, m.nv)
+    away = change >= largest(begin, m.nv) and h * change > UNSETTLED * max(largest(v, m.nv), SLOW)
+    m.worst.streak = m.worst.streak + 1 if away else 0
+    if m.worst.streak >= STREAK:
+        m.worst.unsettled += 1
+
+
 class Correction(Record):
     """Arguments of what changes a state after a step: a projection, or an exchange of coordinates."""
 
@@ -107,6 +145,9 @@ def correct_after(args: int) -> int:
     status = call(a.function, a.args)
     if own and status == 0:
         m.last.sum = velocity_sum(doubles(a.x if a.in_place == 1 else a.out, n)[m.nq :], m.nv)
+    if a.in_place == 1:  # other coordinates
+        for i in range(m.nv):
+            m.last.pushed[i] = 0.0
     return status
 
 
@@ -118,7 +159,7 @@ def step(address: int) -> int:
     n, nq, nv = m.nq + m.nv + m.nz, m.nq, m.nv
     x, x_old, f = frame.x, frame.x_old, frame.f
     middle, free, slope = frame.work[: count.n], frame.work[count.n :], frame.work[2 * count.n :]
-    change, first = frame.work[3 * count.n :], frame.work[4 * count.n :]
+    change, first, pushed = frame.work[3 * count.n :], frame.work[4 * count.n :], frame.work[5 * count.n :]
     count.fresh = 0
     status = evaluate_here(frame, clock, count)
     if status != 0:
@@ -129,7 +170,11 @@ def step(address: int) -> int:
     displaced(x, nq, m.turns, x[nq:], 0.5 * h, middle)
     for i in range(nq, n):
         middle[i] = x[i] + 0.5 * h * f[i]
-    v_old, v, rows, done, residual, part = x_old[nq:], x[nq:], m.rows_args, 0, 0.0, 0.0
+    again = expected(m, h, clock.t, x[nq:], f[nq:])
+    for i in range(nv):
+        middle[nq + i] += again * m.last.pushed[i]
+    v_old, v, rows, done, residual, part, before = x_old[nq:], x[nq:], m.rows_args, 0, 0.0, 0.0, 0.0
+    settled = 0.5 * SETTLED * max(largest(v_old, nv), SLOW)
     for turn_ in range(ROUNDS):
         status = rhs(frame, clock, count, clock.t + 0.5 * h, middle, slope)
         if status != 0:
@@ -140,6 +185,7 @@ def step(address: int) -> int:
             free[i] = v_old[i] + h * slope[nq + i]
             first[i] = slope[nq + i]
         if turn_ == 0:
+            _watch(m, h, v_old, f[nq:], slope[nq:])
             rows.t, rows.x, rows.start, clock.stage_t = Arguments.at(frame.rhs_args).t, at(middle), at(x_old), clock.t + 0.5 * h
             rows.h = h
             status = call(m.rows, rows)
@@ -155,7 +201,7 @@ def step(address: int) -> int:
         if m.worst.residual == math.inf:
             clock.t_bad, count.bad_status, m.worst.t = clock.t, NO_NUMBER, clock.t
             return RHS_FAILED
-        same = turn_ == 1 and m.contacts.count == known
+        same = turn_ > 0 and m.contacts.count == known
         if not same and respond_to(m) != 0:  # the same contacts respond as they did
             clock.t_bad, count.bad_status = clock.t, NO_ROOM
             return RHS_FAILED
@@ -164,13 +210,15 @@ def step(address: int) -> int:
         if m.noted.rows.shape[0] > 0:
             note_contacts(m, turn_, part)
         for i in range(nv):
-            v[i] = free[i]
+            v[i] = pushed[i] = free[i]
             free[i] = 0.0
         push_all(m, m.laws.p, 3, v)
-        for i in range(nv):  # what follows velocities sees those of the step, contacts included
-            middle[nq + i] = 0.5 * (v_old[i] + v[i])
-        if m.contacts.count == 0:
+        changed = _centre(nv, v_old, v, middle[nq:])
+        if turn_ > 0 and changed >= before and changed > UNSETTLED * max(largest(v, nv), SLOW):
+            m.worst.unsettled += 1
+        if m.contacts.count == 0 or (turn_ > 0 and (changed >= before or changed * changed <= settled * before)):
             break
+        before = changed
     for i in range(nv):
         free[i] = 0.5 * (v_old[i] + v[i])
     displaced(x_old, nq, m.turns, free, h, x)
@@ -185,6 +233,8 @@ def step(address: int) -> int:
         return status
     accept(clock, count, h, hit)
     m.last.t, m.last.h = clock.t, h
+    for i in range(nv):
+        m.last.pushed[i] = v[i] - pushed[i]
     return 0
 
 
@@ -204,6 +254,6 @@ def dense(address: int) -> int:
 def method() -> Method:
     """Moreau's time-stepping, to be used with the contacts of a system in the place of a Jacobian."""
     return Method(
-        name="moreau", order=1, adaptive=False, step=step.address, dense=dense.address, constants=np.array([1.0]), work=lambda n: 5 * n, degree=1,
+        name="moreau", order=1, adaptive=False, step=step.address, dense=dense.address, constants=np.array([1.0]), work=lambda n: 6 * n, degree=1,
         needs_jacobian=True,
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """What contacts did in every step of Moreau's time-stepping, noted for derivatives of the steps.
 
-A row begins with the number of the step and that of the round in which contacts were found (0 and 1); HEAD is a row of its own for every round, with the part of J̇ v that the
+A row begins with the number of the step and that of the round in which contacts were found (from 0 on); HEAD is a row of its own for every round, with the part of J̇ v that the
 contacts were told of.  Rows of contacts follow: key, friction coefficient, whether the contact strikes, gap, impulse in the world's axes, normal and
 point; and, with PUSHED in the place of the round, those whose gaps were changed in the positions, with how far and whether in both directions.
 """
@@ -14,7 +14,7 @@ from ..complementarity.problem import BILATERAL
 from .admission import STRUCK
 
 #: In the place of the round: contacts by which positions were corrected.  In the place of the key: a row without a contact.
-PUSHED, HEAD = 2, -1
+PUSHED, HEAD = -2, -1
 #: Columns of a row.
 STEP, ROUND, KEY, FRICTION, STRIKES, GAP, IMPULSE, NORMAL, POINT, NOTED = 0, 1, 2, 5, 6, 7, 8, 11, 14, 17
 

@@ -34,10 +34,12 @@ class Worst(Record):
     shape_a: int
     shape_b: int
     speed: float  # at which a coefficient of restitution is not a number; the residual is infinite then
+    unsettled: int  # steps whose rounds, or middles, lead away from each other: what follows velocities is too strong for them
+    streak: int  # the last steps whose middles did, one after the other
 
 
 class Last(Record):
-    """The last step, by which a step knows whether it follows that one: its end, its length, and a sum over the velocities it left.
+    """The last step, by which a step knows whether it follows that one: its end, its length, a sum over the velocities it left, and by how much contacts changed velocities.
 
     Sessions copy what they are handed over; what a run, its projections and Python share is a record of its own.
     """
@@ -45,6 +47,7 @@ class Last(Record):
     t: float
     h: float
     sum: float
+    pushed: Floats
 
 
 class Noted(Record):

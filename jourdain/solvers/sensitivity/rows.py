@@ -46,6 +46,10 @@ class Rows(Record):
     more: int
     stiff: int
     row_t: Floats
+    #: Places in the state that are to stay between bounds at all ends of steps, which are kept in rows then.
+    bounded: Integers
+    least: Floats
+    most: Floats
     path: Path
     parameters: Matrix
     starts: Matrix
@@ -169,8 +173,27 @@ def _time(r: Rows, frame: Frame, i: int) -> int:
 
 
 @jit
+def _leaves_bounds(r: Rows, frame: Frame) -> bool:
+    """Whether a state at the end of some step is out of its bounds."""
+    for k in range(frame.progress.rows if r.bounded.size > 0 else 0):
+        x = frame.row_x[k]
+        for j in range(r.bounded.size):
+            if x[r.bounded[j]] < r.least[j] or x[r.bounded[j]] > r.most[j]:
+                return True
+    return False
+
+
+@jit
+def _full(r: Rows, frame: Frame) -> bool:
+    """Whether a run has more steps than there are rows for."""
+    return r.bounded.size > 0 and frame.progress.rows + 2 > frame.progress.row_limit  # type: ignore[no-any-return]
+
+
+@jit
 def _measure(r: Rows, frame: Frame, i: int, terminal: bool) -> int:
     """What is asked for of a run that has come to its end."""
+    if _leaves_bounds(r, frame):
+        return UNFIT
     if r.after != 0 and call(r.after, r.looked_args) != 0:
         return UNFIT
     if r.look.looks > 0 and not terminal:
@@ -225,7 +248,7 @@ def run_rows(address: int) -> int:
                 status = call(r.march, frame)
             if r.at_once > 0:
                 r.left = frame.progress.steps_left
-        r.first, r.begun = i, 1 if r.at_once > 0 and status == PAUSED else 0
+        r.first, r.begun = i, 1 if r.at_once > 0 and status == PAUSED and not _full(r, frame) else 0
         if r.begun == 1:
             return 1
         terminal = status == TERMINAL

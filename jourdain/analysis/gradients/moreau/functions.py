@@ -21,7 +21,7 @@ LOOSE = 1e-6
 
 @dataclass(eq=False)
 class Taken:
-    """Contacts of one round (0 or 1), or those by which positions were corrected (PUSHED): a row each, in the order of the steps."""
+    """Contacts of one round, or those by which positions were corrected (PUSHED): a row each, in the order of the steps."""
 
     step: np.ndarray
     place: np.ndarray

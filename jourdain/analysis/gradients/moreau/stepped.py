@@ -195,7 +195,7 @@ class Stepped:
                 "the run goes on from another, whose contacts it remembers",
                 "let it begin from a state of its own, or use method='differences'",
             )
-        steps, size, count = len(self.t) - 1, n + s.nq, len(self.functions.symbols)
+        steps, size, count = len(self.t) - 1, n + s.nq + s.nv, len(self.functions.symbols)
         if 8.0 * steps * size * (size + count) > memory:
             raise self._refused(f"the matrices of {steps} steps do not fit the memory", "give more memory=, or use method='differences'")
         known = dict(zip(eq.p, s.parameter_vector.tolist(), strict=True)) | dict(zip(eq.u, self.u.tolist(), strict=True))
@@ -243,7 +243,7 @@ class Stepped:
         warnings.warn(f"{self.name}: {told}", GradientWarning, stacklevel=6)
 
     def _start(self) -> np.ndarray:
-        """Changes of the first state by the variables; the middle before it does not matter."""
+        """Changes of the first state by the variables; the step before it does not matter."""
         found = np.zeros((self.before.shape[1], len(self.wrt)))
         for j, place in self.initial:
             found[place, j] = 1.0

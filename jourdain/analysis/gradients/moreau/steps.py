@@ -19,6 +19,7 @@ import numpy as np
 
 from ....solvers.nonsmooth.admission import RESTING
 from ....solvers.nonsmooth.impulses import CLOSING
+from ....solvers.nonsmooth.moreau import EXPECTED, ROUNDS
 from ....solvers.nonsmooth.notes import FRICTION, HEAD, KEY, PUSHED, ROUND, STEP
 from .functions import Functions, Taken, least_changes, taken
 from .turning import moved
@@ -44,7 +45,7 @@ class Rows:
 
 
 class Steps:
-    """Steps of a run: changes of what each leaves by those of what it begins with (positions, velocities, states, the middle before it) and by variables."""
+    """Steps of a run: changes of what each leaves by those of what it begins with (positions, velocities, states; the middle of the step before, and what contacts did to velocities in it) and by variables."""
 
     def __init__(self, functions: Functions, turns: Sequence[tuple[int, int]], slack: float, t: np.ndarray, x: np.ndarray, u: np.ndarray, rows: np.ndarray) -> None:  # fmt: skip
         self.f, self.turns, self.slack, self.t, self.u = functions, turns, slack, t, u
@@ -53,9 +54,10 @@ class Steps:
         a, b = self.nq, self.nq + self.nv
         self.q, self.v, self.z = x[:, :a], x[:, a:b], x[:, b : b + self.nz]
         self.h = np.diff(t)
-        self.second = np.zeros(len(self.h), bool)
+        #: The last round of each step.
+        self.last = np.zeros(len(self.h), int)
         head = rows[rows[:, KEY] == HEAD]
-        self.second[head[head[:, ROUND] == 1.0, STEP].astype(int)] = True
+        np.maximum.at(self.last, head[:, STEP].astype(int), head[:, ROUND].astype(int))
         self.part = np.zeros(len(self.h))
         first = head[head[:, ROUND] == 0.0]
         self.part[first[:, STEP].astype(int)] = first[:, FRICTION]
@@ -70,42 +72,51 @@ class Steps:
         self.loose: set[int] = set()
         #: The largest part of velocities, and of positions, by which the steps of the run are not those that are differentiated.
         self.missed = 0.0
+        #: What contacts did to velocities in the step before those at hand.
+        self.pushed = np.zeros(self.nv)
 
     def meet(self, rows: np.ndarray, numbers: np.ndarray) -> None:
         """Takes what contacts did, with the numbers of their places."""
-        self.rounds = [taken(rows, k, numbers) for k in (0, 1)]
-        self.pushed = taken(rows, PUSHED, numbers)
+        self.rounds = [taken(rows, k, numbers) for k in range(ROUNDS)]
+        self.apart = taken(rows, PUSHED, numbers)
 
     # -- one part of the steps -----------------------------------------------------------------------------------
 
     def tangents(self, k: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Changes (q, v, z, middle) behind the steps of a slice by those before them, and by the symbols."""
+        """Changes (q, v, z, middle, pushed) behind the steps of a slice by those before them, and by the symbols."""
         self.k, self.first = k, k.start
         n, nq, nv, nz = len(self.h[k]), self.nq, self.nv, self.nz
-        size, count = 2 * nq + nv + nz, len(self.f.symbols)
+        size, count = 2 * nq + 2 * nv + nz, len(self.f.symbols)
         self.size, self.n = size, n
         one = np.zeros((n, size, size + count))
         one[:, np.arange(size), np.arange(size)] = 1.0
-        dq, dv, dz, self.dbefore = np.split(one, [nq, nq + nv, nq + nv + nz], axis=1)
+        dq, dv, dz, self.dbefore, dpushed = np.split(one, [nq, nq + nv, nq + nv + nz, 2 * nq + nv + nz], axis=1)
         self.dv = dv
         h = self.h[k][:, None]
         q, v, z = self.q[:-1][k], self.v[:-1][k], self.z[:-1][k]
         rate, drate = self._rate(self.t[:-1][k], q, v, z, dq, dv, dz)
         self.qm, by_q, by_d = (a[k] for a in self.middle)
         self.dqm = by_q @ dq + by_d @ (0.5 * h[:, :, None] * dv)
-        vm, dvm = v + 0.5 * h * rate[:, :nv], dv + 0.5 * h[:, :, None] * drate[:, :nv]
+        self.M = self._masses()
+        pushed, again = self._expected(rate[:, :nv])
+        vm, dvm = v + 0.5 * h * rate[:, :nv] + again * pushed, dv + 0.5 * h[:, :, None] * drate[:, :nv] + again[:, :, None] * dpushed
         zm, dzm = z + 0.5 * h * rate[:, nv:], dz + 0.5 * h[:, :, None] * drate[:, nv:]
         rate, drate = self._rate(self.half[k], self.qm, vm, zm, self.dqm, dvm, dzm)
-        self.M = self._masses()
-        after, dafter = self._round(0, v + h * rate[:, :nv], dv + h[:, :, None] * drate[:, :nv])
+        dfree = dv + h[:, :, None] * drate[:, :nv]
+        after, dafter = self._round(0, v + h * rate[:, :nv], dfree)
         acts = np.isin(np.arange(n) + self.first, self.rounds[0].step)
-        if acts.any():
+        for number in range(1, ROUNDS):
+            going = self.last[k] >= number
+            seen = acts if number == 1 else going
+            if not seen.any():
+                break
             again, dagain = self._rate(self.half[k], self.qm, 0.5 * (v + after), zm, self.dqm, 0.5 * (dv + dafter), dzm)
-            rate, drate = np.where(acts[:, None], again, rate), np.where(acts[:, None, None], dagain, drate)
-            second = self.second[k]
-            if second.any():
-                found, dfound = self._round(1, v + h * again[:, :nv], dv + h[:, :, None] * dagain[:, :nv])
-                after, dafter = np.where(second[:, None], found, after), np.where(second[:, None, None], dfound, dafter)
+            rate, drate = np.where(seen[:, None], again, rate), np.where(seen[:, None, None], dagain, drate)
+            if going.any():
+                dfound = dv + h[:, :, None] * dagain[:, :nv]
+                dfree = np.where(going[:, None, None], dfound, dfree)
+                found, dfound = self._round(number, v + h * again[:, :nv], dfound)
+                after, dafter = np.where(going[:, None], found, after), np.where(going[:, None, None], dfound, dafter)
         self._compare(after, self.v[1:][k])
         mean, dmean = 0.5 * (v + after), 0.5 * (dv + dafter)
         end, by_q, by_d = moved(q, h * mean, self.turns)
@@ -114,8 +125,24 @@ class Steps:
         end, by_q, by_d = moved(end, push, self.turns)
         dend = by_q @ dend + by_d @ dpush
         self._compare(end, self.q[1:][k])
-        changes = np.concatenate([dend, dafter, dz + h[:, :, None] * drate[:, nv:], self.dqm], axis=1)
+        changes = np.concatenate([dend, dafter, dz + h[:, :, None] * drate[:, nv:], self.dqm, dafter - dfree], axis=1)
         return changes[:, :, :size], changes[:, :, size:]
+
+    def _expected(self, slope: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What contacts did to velocities in the step before each, and the part of it that steps expect until their middle."""
+        own = np.zeros((self.n, self.nv))
+        for number, every in enumerate(self.rounds):
+            of = self._own(every)
+            of = of.only(np.flatnonzero(self.last[self.k][of.step] == number))
+            if len(of):
+                value, _ = self._looked(of, self.v[:-1][self.k][of.step], self._in_axes(of))
+                own += self._pushes(of.step, value[:, 4 : 4 + self.nv])
+        pushed = np.concatenate([self.pushed[None], own[:-1]])
+        self.pushed, part = own[-1], self.part[self.k]
+        again = 0.5 * part / (1.0 - part)  # of a step that follows another
+        before = self.h[self.k] * (1.0 - part) / np.where(part > 0.0, part, 1.0)
+        struck = np.abs(pushed).max(axis=1) > EXPECTED * before * np.abs(slope).max(axis=1)
+        return pushed, np.where(struck, 0.0, again)[:, None]
 
     def _compare(self, found: np.ndarray, run: np.ndarray) -> None:
         scale = 1e-3 * float(np.abs(run).max(initial=0.0)) + 1e-12
@@ -243,7 +270,7 @@ class Steps:
         """Steps and keys of contacts that had an impulse at the end of the step."""
         found: set[tuple[int, ...]] = set()
         for number, of in enumerate(self.rounds):
-            acts = (self.second[of.step] == (number == 1)) & (np.abs(of.impulse).max(axis=1, initial=0.0) > 0.0)
+            acts = (self.last[of.step] == number) & (np.abs(of.impulse).max(axis=1, initial=0.0) > 0.0)
             found |= {(int(s), *k) for s, k in zip(of.step[acts], of.key[acts].astype(int).tolist(), strict=True)}
         return found
 
@@ -318,7 +345,7 @@ class Steps:
 
     def _push(self, after: np.ndarray, dafter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """By how much positions are corrected along d = M⁻¹J_Nᵀr, where penetrations and gaps of impacts end, with its changes: J_N d = −w."""
-        of = self._own(self.pushed)
+        of = self._own(self.apart)
         if not len(of):
             return np.zeros_like(after), np.zeros_like(dafter)
         nq, nv, rows, h = self.nq, self.nv, of.step, self.h[self.k][of.step]

@@ -12,6 +12,7 @@ from ....native.call import call
 from ....native.kernel import jit, kernel
 from ....native.record import Floats, Record
 from ....solvers.collision.search import collide
+from ....solvers.nonsmooth.moreau import STREAK
 from ....solvers.nonsmooth.records import Moreau
 from .rows import TreeContacts as NativeRows
 from .rows import _body_poses, _rope_end
@@ -72,6 +73,7 @@ def begin_afresh(address: int) -> int:
     m.contacts.old_count = 0
     m.last.t, m.last.h, m.last.sum = 0.0, 0.0, 0.0
     m.worst.residual, m.worst.t, m.worst.speed, m.worst.shape_a, m.worst.shape_b = 0.0, 0.0, 0.0, 0, 0
+    m.worst.unsettled = m.worst.streak = 0
     c.t, c.x = at(a.t), at(a.x)
     if c.motion.function != 0:
         c.motion.args[0], c.motion.args[1] = c.t, at(c.prescribed)
@@ -83,8 +85,9 @@ def begin_afresh(address: int) -> int:
 
 @kernel
 def laws_missed(address: int) -> int:
-    """1 where a law was not met in some step, of which a single run tells."""
-    return 1 if Afresh.at(address).moreau.worst.residual > 0.0 else 0
+    """1 where a law was not met in some step, or what follows velocities did not settle, of which a single run tells."""
+    worst = Afresh.at(address).moreau.worst
+    return 1 if worst.residual > 0.0 or worst.unsettled >= STREAK else 0
 
 
 def afresh(contacts: TreeContacts, t: float, x: np.ndarray) -> Afresh:

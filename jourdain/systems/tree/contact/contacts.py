@@ -108,7 +108,8 @@ class TreeContacts:
         """Forgets what was before, for a run of its own."""
         self.record.tolerance, self.record.limit = tolerance, limit
         self.record.worst = Worst()
-        self.rows.contacts.old_count, self.record.last, self.record.noted = 0, Last(), Noted(rows=np.zeros((0, NOTED)))
+        self.rows.contacts.old_count, self.record.last = 0, Last(pushed=np.zeros(self.system.nv))
+        self.record.noted = Noted(rows=np.zeros((0, NOTED)))
 
     def raise_room(self, room: int) -> None:
         """Makes room for so many contacts."""
@@ -298,7 +299,7 @@ class TreeContacts:
             rows=contact_rows.address, rows_args=Asked.at(rows.words), nq=s.nq, nv=s.nv, nz=s.nz,
             turns=np.array([i for pair in s.configuration.quaternions for i in pair], np.int64), contacts=rows.contacts, parts=self.parts, closures=rows.closures,
             impacts=impacts_of(self), **tasks, slack=rows.slack, tolerance=TOLERANCE, limit=SWEEPS, books=self.books,
-            worst=Worst(), last=Last(), couples=int(any(isinstance(c.law, Rigid) and c.law.resists for c in self.contacts)), stiffness=self.stiffness,
+            worst=Worst(), last=Last(pushed=np.zeros(s.nv)), couples=int(any(isinstance(c.law, Rigid) and c.law.resists for c in self.contacts)), stiffness=self.stiffness,
             damping=self.damping, noted=Noted(rows=np.zeros((0, NOTED))),
         )  # fmt: skip
 

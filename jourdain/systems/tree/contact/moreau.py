@@ -112,6 +112,7 @@ class MoreauMarch(WarmRun):
             found, channels=channels, contacts=lambda solution: ContactTable(solution, self._again, self._apart, self.noted), driven=driven
         )
         found = told_of_laws(found, self.contacts, self._control[1])
+        self.unsettled = int(self.contacts.record.worst.unsettled)
         self.contacts.release()
         return found
 
@@ -167,7 +168,7 @@ def _as_it_was(run: MoreauMarch, touching: tuple[np.ndarray, ...], rows: tuple[n
     keys, impulses, _, step = touching
     J, drift = rows
     v = run.own.v
-    return keys, impulses, J @ v + drift, np.array([run.span[0], step[1], (1.0 + np.arange(len(v)) % 7) @ v])
+    return keys, impulses, J @ v + drift, np.array([run.span[0], step[1], (1.0 + np.arange(len(v)) % 7) @ v, *step[3:]])
 
 
 def step_again(run: OdeRun, solution: Solution, k: int) -> tuple[State, list[dict[str, float]], tuple[float, float], Settings]:

@@ -37,10 +37,10 @@ class WarmRun(OdeRun):
         return super().memory(u) | {"touching": self.touching()}
 
     def touching(self) -> tuple[np.ndarray, ...]:
-        """Keys, impulses and speeds of the contacts of the last step; its end, its length and the sum over its velocities."""
+        """Keys, impulses and speeds of the contacts of the last step; its end, its length, the sum over its velocities and what contacts did to them."""
         s, *arrays = self._warm
         last = self.contacts.record.last
-        return *(x[: 3 * s.old_count].copy() for x in arrays), np.array([last.t, last.h, last.sum])
+        return *(x[: 3 * s.old_count].copy() for x in arrays), np.array([last.t, last.h, last.sum, *last.pushed])
 
     def take_up(self, keys: np.ndarray, impulses: np.ndarray, speeds: np.ndarray, step: np.ndarray) -> None:
         """Goes on from such a memory."""
@@ -51,7 +51,8 @@ class WarmRun(OdeRun):
         for own, given in zip(arrays, (keys, impulses, speeds), strict=True):
             own[: len(keys)] = given
         last = self.contacts.record.last
-        last.t, last.h, last.sum = map(float, step)
+        last.t, last.h, last.sum = map(float, step[:3])
+        last.pushed[:] = step[3:] if len(step) == 3 + last.pushed.size else 0.0  # kept by earlier versions: the times alone
 
     def portable(self, saved: Callable[[str], Any]) -> dict[str, Any]:
         """What contacts did in the last step."""
