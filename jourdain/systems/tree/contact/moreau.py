@@ -12,7 +12,7 @@ from ....errors import InputError
 from ....results.channel import Channel
 from ....solvers.nonsmooth import moreau
 from ....solvers.nonsmooth.notes import NOTED
-from ....solvers.nonsmooth.records import ACTING, DEPTH, DISSIPATED, ITERATIONS, NO_ROOM, OPENING, RESIDUAL, Noted
+from ....solvers.nonsmooth.records import ACTING, DEPTH, DISSIPATED, ITERATIONS, NO_NUMBER, NO_ROOM, OPENING, RESIDUAL, Noted
 from ....solvers.ode.events import Event
 from ....solvers.ode.integrate import integrate
 from ....solvers.ode.trajectory import Trajectory
@@ -194,7 +194,7 @@ def told_of_laws(found: Outcome, contacts: TreeContacts, limit: int) -> Outcome:
         found = replace(found, message="bodies move by hundreds of times their thickness within a step; take a smaller step=")
     if worst.residual > 0.0:
         a, b = (contacts.name_of(i) for i in (worst.shape_a, worst.shape_b))
-        if worst.residual == np.inf:
+        if f"status {NO_NUMBER} " in found.message:
             told = (
                 f"the restitution between '{a}' and '{b}' is not a number at {worst.speed:.6g} m/s (t = {worst.t:.6g} s); "
                 "give a restitution= that has a value at every speed"
