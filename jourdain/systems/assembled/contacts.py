@@ -110,6 +110,7 @@ class Contacts(VectorElement):
             evaluation=EVALUATIONS.index(evaluation), lever=10.0 * self._touching.record.near, slot=np.array(self._places, np.int64),
             memory=np.asarray(self._memory, np.int64), coordinates=self._coordinates, reciprocal=np.zeros(9 * count), total=np.zeros(6 * count),
             direction=np.zeros(6 * count), active=np.zeros(count, np.int64), marks=np.zeros(count, np.int64),
+            kept=np.zeros(12 * count + 4),
         )  # fmt: skip
         return found
 
