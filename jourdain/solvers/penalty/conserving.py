@@ -40,6 +40,7 @@ from .touch import (
     law_between,
     passed,
     renew_found,
+    renew_more,
     velocity_between,
     world_force,
 )
@@ -459,7 +460,7 @@ def touch_audit(address: int) -> int:
 
 
 class Points(Record):
-    """What renews memories of points after a step: coordinates and rates of the run, where each body begins, and the new values."""
+    """What renews memories of points after a step: coordinates and rates of the run, where each body begins, the new values, and those that share their slots."""
 
     held: Held
     q: Floats
@@ -467,16 +468,39 @@ class Points(Record):
     first: Integers
     new: Floats
     own: Floats
+    #: whether slots of points before it are left as they are, with the numbers of those that are taken; and the next of these records
+    shares: int
+    taken: Integers
+    after: int
 
 
-@kernel
-def renew_points(address: int) -> int:
-    """Memories of points after an accepted step, among the new values."""
-    a = Points.at(address)
-    m = a.held
+@jit
+def _renew(a: Any) -> int:
+    m, c = a.held, a.held.touch
     _recall(m)
     n = m.size
     for b in range(a.first.size):
         for i in range(m.width[b]):
             a.own[m.first[b] + i], a.own[n + m.first[b] + i] = a.q[a.first[b] + i], a.v[a.first[b] + i]
-    return renew_found(m.touch, _look(m, a.own, a.own[n:], m.touch.near), a.new)  # type: ignore[no-any-return]
+    count = _look(m, a.own, a.own[n:], c.near)
+    if a.shares == 0:
+        return renew_found(c, count, a.new)  # type: ignore[no-any-return]
+    for k in range(c.used.size):
+        c.used[k] = a.taken[k]
+    return renew_more(c, count, a.new)  # type: ignore[no-any-return]
+
+
+@kernel
+def renew_points(address: int) -> int:
+    """Memories of points after an accepted step, among the new values."""
+    while address != 0:
+        a = Points.at(address)
+        status = _renew(a)
+        if status != 0:
+            return status
+        address = a.after
+        if address != 0:
+            following = Points.at(address)
+            for k in range(following.taken.size):
+                following.taken[k] = a.held.touch.used[k]
+    return 0
