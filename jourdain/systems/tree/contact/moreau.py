@@ -137,8 +137,11 @@ class MoreauMarch(WarmRun):
     def _again(self, solution: Solution, k: int) -> tuple[TreeContacts, float]:
         """Takes step k of a solution of this run once more, with what the one before it leaves; the contacts as that step leaves them."""
         prepared: Callable[[MoreauMarch], None] = lambda run: None
-        if k > 0:
-            before = self._one_step(solution, k - 1)
+        last = k - 1
+        while last >= 0 and solution.t[last] == solution.t[last + 1]:
+            last -= 1  # inputs were sampled between, or something happened
+        if last >= 0:
+            before = self._one_step(solution, last)
             touching, rows = before.touching(), before._last_rows()  # the next one may get the same memory
             prepared = lambda run: run.take_up(*_as_it_was(run, touching, rows))
         run = self._one_step(solution, k, prepared)
@@ -170,13 +173,18 @@ def _as_it_was(run: MoreauMarch, touching: tuple[np.ndarray, ...], rows: tuple[n
     return keys, impulses, J @ v + drift, np.array([run.span[0], step[1], (1.0 + np.arange(len(v)) % 7) @ v])
 
 
-def step_again(run: OdeRun, solution: Solution, k: int) -> tuple[State, list[dict[str, float]], tuple[float, float], Settings]:
-    """State, inputs and memories, span and settings to take step k of a solution once more."""
+def step_again(run: OdeRun, solution: Solution, k: int) -> tuple[State, list[dict[str, Any]], tuple[float, float], Settings]:
+    """State, inputs and memories, span and settings to take step k of a solution once more.
+
+    What is held along a step is told by the row at its end: where a controller is asked, two rows share an instant.
+    """
     s, t, end = run.system, float(solution.t[k]), float(solution.t[k + 1])
     names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
     state = split_state(s, np.array([solution[n][k] for n in names]), t)
-    known = [{n: float(solution[n][k]) for n in group} for group in (s.model.outer_inputs, s.model.memories)]
-    return state, known, (t, end), replace(run.settings, step=end - t, times=None, progress=False)
+    changing = {e.name for e in run.inputs.signals}
+    given: dict[str, Any] = {n: run.inputs.given[n] if n in changing else float(solution[n][k + 1]) for n in s.model.outer_inputs}
+    memories = {n: float(solution[n][k]) for n in s.model.memories}
+    return state, [given, memories], (t, end), replace(run.settings, step=end - t, times=None, progress=False)
 
 
 class MoreauRun(MoreauMarch, ProjectedRun):

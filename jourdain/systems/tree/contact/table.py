@@ -84,7 +84,8 @@ class ContactTable(WhatTouched):
         if not sol.metadata.get("every_step", False):
             raise InputError("contacts: the solution has not kept every step; simulate it without times= and outputs=")
         self._row(t)
-        k = int(np.clip(np.searchsorted(sol.t, t, side="left") - 1, 0, len(sol.t) - 2))
+        begin = max(t, np.nextafter(sol.t[0], np.inf))  # at the start, those of the first step
+        k = int(np.clip(np.searchsorted(sol.t, begin, side="left") - 1, 0, len(sol.t) - 2))
         contacts, h = self._again(sol, k)
         return Touches(_touches(contacts, h))
 
