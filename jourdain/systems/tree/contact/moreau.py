@@ -41,6 +41,10 @@ class MoreauMarch(WarmRun):
     honours = frozenset(DEFAULTS) - {"rtol", "atol", "max_step", "steps"}
     #: Where the run starts in its own coordinates.
     own: State
+    #: The last step of a solution that was taken once more, and what it leaves for the next.
+    _left: tuple[Solution, int, tuple[np.ndarray, ...], tuple[np.ndarray, np.ndarray]] | None = None
+    #: Coordinates, velocities and states of a solution in rows.
+    looked_at: tuple[Solution, np.ndarray] | None = None
 
     def __init__(
         self, system: Any, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
@@ -141,10 +145,13 @@ class MoreauMarch(WarmRun):
         while last >= 0 and solution.t[last] == solution.t[last + 1]:
             last -= 1  # inputs were sampled between, or something happened
         if last >= 0:
-            before = self._one_step(solution, last)
-            touching, rows = before.touching(), before._last_rows()  # the next one may get the same memory
-            prepared = lambda run: run.take_up(*_as_it_was(run, touching, rows))
+            known = self._left
+            if known is None or known[0] is not solution or known[1] != last:
+                before = self._one_step(solution, last)
+                known = solution, last, before.touching(), before._last_rows()  # the next one may get the same memory
+            prepared = lambda run: run.take_up(*_as_it_was(run, *known[2:]))
         run = self._one_step(solution, k, prepared)
+        self._left = solution, k, run.touching(), run._last_rows()
         return run.contacts, float(run.settings.step or 0.0)
 
     def _one_step(self, solution: Solution, k: int, prepared: Callable[[MoreauMarch], None] = lambda run: None) -> MoreauMarch:
@@ -179,8 +186,10 @@ def step_again(run: OdeRun, solution: Solution, k: int) -> tuple[State, list[dic
     What is held along a step is told by the row at its end: where a controller is asked, two rows share an instant.
     """
     s, t, end = run.system, float(solution.t[k]), float(solution.t[k + 1])
-    names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
-    state = split_state(s, np.array([solution[n][k] for n in names]), t)
+    if (known := getattr(run, "looked_at", None)) is None or known[0] is not solution:
+        names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
+        known = run.looked_at = solution, np.column_stack([solution[n] for n in names])  # type: ignore[attr-defined]
+    state = split_state(s, known[1][k].copy(), t)
     changing = {e.name for e in run.inputs.signals}
     given: dict[str, Any] = {n: run.inputs.given[n] if n in changing else float(solution[n][k + 1]) for n in s.model.outer_inputs}
     memories = {n: float(solution[n][k]) for n in s.model.memories}
