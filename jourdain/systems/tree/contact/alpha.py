@@ -65,12 +65,13 @@ class NonsmoothAlphaRun(WarmRun, AlphaRun):
         self.contacts = TreeContacts.of(system)
         self.contacts.begin(*self._control)
         self.note_warm()
-        self.contacts.refuse_overlaps(start)
 
     def march(
         self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
     ) -> Any:
         """The integration; where contacts find no room, it begins again with twice as much."""
+        if not isinstance(first, Checkpoint):  # what a run has left another one goes on from
+            self.contacts.refuse_overlaps(self.start)
         known, n = self.touching(), len(self.start.x)
         self._before = np.array((first.x if isinstance(first, Checkpoint) else first)[:n])
         while True:

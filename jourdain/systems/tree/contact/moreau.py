@@ -15,7 +15,7 @@ from ....solvers.nonsmooth.notes import NOTED
 from ....solvers.nonsmooth.records import ACTING, DEPTH, DISSIPATED, ITERATIONS, NO_NUMBER, NO_ROOM, OPENING, RESIDUAL, Noted
 from ....solvers.ode.events import Event
 from ....solvers.ode.integrate import integrate
-from ....solvers.ode.trajectory import Trajectory
+from ....solvers.ode.trajectory import Checkpoint, Trajectory
 from ...inputs import Inputs
 from ...ode_run import OdeRun
 from ...outputs.driven_books import supplied_in_steps
@@ -65,8 +65,8 @@ class MoreauMarch(WarmRun):
         self.contacts = self.contacts_of_run()
         self.contacts.begin(*self._control)
         self.note_warm()
-        if overlap is None:
-            self.contacts.refuse_overlaps(self.own, ", or let overlap='push apart' do it")
+        #: Whether bodies that overlap at the start are refused; what a run has left another one goes on from.
+        self._refuses = overlap is None
 
     def contacts_of_run(self) -> TreeContacts:
         """The contacts in the coordinates of the run, whose start is ``own``."""
@@ -83,6 +83,9 @@ class MoreauMarch(WarmRun):
         self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
     ) -> Any:
         """The integration; where contacts find no room, it goes on with twice as much."""
+        if self._refuses and not isinstance(first, Checkpoint):
+            self.contacts.refuse_overlaps(self.own, ", or let overlap='push apart' do it")
+        self._refuses = False
         done: list[Trajectory] = []
         while True:
             found = self._march(first, span, by, more, **changes)
