@@ -187,7 +187,7 @@ def test_messages() -> None:
     with pytest.raises(ModelError, match="has no rotation"):
         body.add_collision(jd.box(0.1, 0.1, 0.1), node=0)
     m.contact("floor", body, m.ground, law=jd.contact.rigid())
-    with pytest.raises(InputError, match=r"directors' with bodies that bend knows no contacts.*let surfaces give way"):
+    with pytest.raises(InputError, match=r"directors' with bodies that bend knows no rigid contacts.*let surfaces give way"):
         m.compile(formulation="directors")
     m = jd.Model("modes")
     body = rubber(m)
