@@ -228,7 +228,7 @@ def test_walls_of_a_hole_do_not_push_aside_what_lies_under_their_edges(depth: fl
     """A plate with a hole on a box: edges and corners of the walls are those of the face below, whichever triangle speaks for them."""
     plate = jd.box(0.3, 0.3, 0.1) - jd.box(0.05, 0.05, 0.1)
     pair = Scene([Placed(-1, jd.box(0.2, 0.16, 0.12)), Placed(0, plate)])
-    found = pair.contacts(np.r_[np.eye(3).ravel(), shift, 0.11 - depth][None], 0.0)
+    found = pair.contacts(np.r_[np.eye(3).ravel(), np.array([*shift, 0.11 - depth])][None], 0.0)
     assert len(found) >= 4
     np.testing.assert_allclose(found["gap"], -depth, atol=1e-9)
-    np.testing.assert_allclose(np.abs(found["nz"]), 1.0, atol=1e-9)
+    np.testing.assert_allclose(np.abs(found["normal"][:, 2]), 1.0, atol=1e-9)
