@@ -237,8 +237,10 @@ class Solution(Shown):
     def _absent(self, name: str) -> UnknownChannelError | None:
         """The error for a coordinate of the model that the system has not."""
         why = getattr(getattr(self.system, "configuration", None), "why_absent", None)
-        if why is None or not why(name):
+        if why is None or not (reason := why(name)):
             return None
+        if "has no coordinates" in reason:
+            return UnknownChannelError(f"channel {reason}")
         return UnknownChannelError(
             f"channel {name!r} is not in the solution: its joint closes a loop and has no coordinate of its own; m.output(…, joint.position) "
             "measures it"

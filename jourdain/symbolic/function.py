@@ -57,7 +57,10 @@ class SymbolicFunction:
         known = {s.id for a in self.inputs for s in a.symbols}
         missing = [s.name for s in free_symbols(self.roots) if s.id not in known]
         if missing:
-            raise InputError(f"function '{self.name}' depends on {', '.join(missing[:6])}, not among its inputs")
+            raise InputError(
+                f"function '{self.name}' depends on {', '.join(missing[:6])}, not among its inputs; laws read what their own model has declared, "
+                "nothing of another model, or of an earlier one by the same name"
+            )
         for r in self.outputs:
             if prod(r.shape) != len(r.expressions):
                 raise InputError(f"function '{self.name}': output '{r.name}' of shape {r.shape} has {len(r.expressions)} expressions")

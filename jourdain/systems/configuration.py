@@ -126,6 +126,10 @@ class Configuration:
     def why_absent(self, name: str) -> str:
         """Why a coordinate of the model is none of the system (its joint is prescribed, or closes a loop); "" for other names."""
         for joint in self._joints:
+            if not joint.coordinates and (name == joint.name or name.startswith(joint.name + ".")):
+                robot = joint.parent.body.is_ground and joint.name.startswith("root")
+                free = '; a robot from a file moves freely by jd.read_urdf(path, base="free")' if robot else ""
+                return f"'{name}': the joint '{joint.name}' is {joint.kind} and has no coordinates{free}"
             for c in joint.coordinates:
                 known = name in (*c.names, *c.velocity_names, *(e.name for e in c.a)) or name == joint.name
                 if known and c not in self.coordinates:

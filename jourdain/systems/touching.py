@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,10 @@ class Among:
     nodes: tuple[str, ...]
     pairs: Pairs
     apart: tuple[tuple[int, int], ...]
+    #: added to the numbers of pairs in memories of points, which carriers share
+    base: int = 0
+    #: slots of each contact that rigid bodies have
+    taken: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,7 @@ class Touching:
         self._keep: list[Any] = [motion]
         self.bodies = list(touching_frames(self.model) if among is None else among.carriers)
         self.pairs = pairs_of(self.model, Penalty) if among is None else among.pairs
+        self._taken: Mapping[str, int] = {} if among is None else among.taken
         numeric = partial(shape_numbers, symbols=self.model.parameter_set.symbols, parameters=parameters)
         number = {name: i for i, name in enumerate(self.bodies)}
         apart = () if among is None else among.apart
@@ -103,7 +108,8 @@ class Touching:
             motion=motion.address, motion_args=motion.own_arguments(), moved=moved, poses=np.zeros((len(self.bodies), 12)), scene=self.scene.native,
             found=Table(Found, np.zeros(room, Found.dtype())), source=self.scene.source, group=self.pairs.group,
             groups=len(self.pairs.law), law_of=self.pairs.law.ravel().copy(), laws=self._laws(read, given, constants), read=read, given=given, u=u,
-            wrench=wrench.ravel(), shapes=len(self.scene.kinds), near=NEAR * float(finite.min()) if finite.size else 1e-2, axes=np.zeros(9),
+            wrench=wrench.ravel(), shapes=len(self.scene.kinds), base=0 if among is None else among.base,
+            used=np.zeros(len(self.model.contacts), np.int64), near=NEAR * float(finite.min()) if finite.size else 1e-2, axes=np.zeros(9),
             n=n, nq=system.nq, saved=saved, one=one, change=change, state=np.zeros(max(1, n)), work=np.zeros(3 * max(1, n)), clock=np.zeros(1),
         )  # fmt: skip
 
@@ -140,8 +146,9 @@ class Touching:
             k, work = constants(f), np.zeros(max(1, f.signature.workspace))
             args = np.array([address(read), address(given), *(address(a) if a.size else 0 for a in (k, work))], np.uintp)
             self._keep += [f, k, work, args, read, given]
-            slots, width = slot_count(contact), len(LONG if contact.law.bristles else SHORT)
-            first = contact.memory_names[0] if slots else ""
+            taken, width = self._taken.get(contact.name, 0), len(LONG if contact.law.bristles else SHORT)
+            slots = slot_count(contact) - taken
+            first = contact.memory_names[taken * width] if slots > 0 else ""
             rows.append(
                 (f.address, address(args), inputs.get(first, 0), memories.get(first, 0), slots, width, int(contact.law.normal.by_shape))
             )

@@ -303,6 +303,34 @@ def test_equilibrium_of_springs_and_rigid_contacts() -> None:
             )
 
 
+def test_a_leg_gives_way_farther_than_its_foot_is_thick() -> None:
+    """Steps are short where shapes might pass each other; a foot of 5 mm under a knee with a spring: 2 k·2(a − a₀) = (2M + 3m/2 + m/2) g l sin a."""
+    m, length, trunk, link, k, a0 = jd.Model("leg"), 0.3, 10.0, 0.5, 60.0, 0.5
+    m.ground.shapes.append(jd.plane())
+    body = m.body("trunk", mass=trunk, inertia=(0.1, 0.1, 0.1))
+    thigh, shank = (m.body(n, mass=link, com=(0, 0, -length / 2), inertia=(0.01, 0.01, 0.01)) for n in ("thigh", "shank"))
+    m.prismatic("up", m.ground, body, axis="z")
+    m.revolute("hip", body, thigh, axis="y")
+    m.joint_spring(m.revolute("knee", thigh.at(0, 0, -length), shank, axis="y"), stiffness=k, rest=-2.0 * a0)
+    shank.add_collision(jd.sphere(0.005).at(0, 0, -length), "foot")
+    m.contact("foot", shank, m.ground, law=jd.contact.rigid(friction=0.6))
+    found = m.compile().equilibrium({"up": 2.0 * length * math.cos(a0) + 0.005, "hip": a0, "knee": -2.0 * a0})
+    a = -0.5 * found["knee.angle"]
+    load = (2.0 * trunk + 2.0 * link) * G * length
+    exact = a0
+    for _ in range(50):
+        exact = a0 + load * math.sin(exact) / (4.0 * k)
+    assert a - a0 > 0.1  # more than a tenth of the foot in each of 80 steps
+    assert a == pytest.approx(exact, rel=2e-4)  # the foot has rolled by its radius
+    assert found.contacts[0].force[2] == pytest.approx((trunk + 2.0 * link) * G, rel=1e-6)
+
+
+def test_regularised_friction_holds_nothing_at_rest() -> None:
+    s = block(jd.contact.linear(stiffness=1e6, friction=0.6), slope=0.3)
+    with pytest.raises(SolverError, match="regularised friction, as that of 'floor', holds nothing at rest"):
+        s.equilibrium({"f.z": 0.05})
+
+
 def test_forces_of_least_norm_inside_cones() -> None:
     """Against a general solver of convex programmes, at random."""
     from scipy.optimize import minimize

@@ -83,7 +83,7 @@ def test_a_standalone_program_runs_as_the_solver_does(tmp_path: Path, tool: Call
 @pytest.mark.parametrize(
     ("law", "shapes", "told"),
     [
-        (jd.contact.rigid(), "sphere", "knows no contacts, but 'pile' has 'floor'"),
+        (jd.contact.rigid(), "sphere", "knows no rigid contacts, but 'pile' has 'floor'"),
         (jd.contact.flores(stiffness=1e5, restitution=0.5), "sphere", "contact 'floor' of 'pile' remembers"),
         (jd.contact.linear(stiffness=1e5, friction=jd.contact.bristle(0.3, 1e4)), "sphere", "contact 'floor' of 'pile' remembers"),
     ],

@@ -580,3 +580,15 @@ def test_armature_of_other_tendons_is_noted_or_refused():
     assert any("spatial tendon 's'" in note for note in read_mjcf(spatial, missing="note").notes)
     with pytest.raises(InputError, match="there is no joint 'j9'"):
         read_mjcf(apart.replace('joint="j4"', 'joint="j9"'))
+
+
+def test_geoms_that_viewers_hide_are_shapes_for_contacts() -> None:
+    """Group 3 beside a geom that is drawn: it touches and weighs, and is not drawn; alone it is all there is to see."""
+    text = """<mujoco><worldbody><body name="a"><freejoint/><geom name="skin" size="0.2" mass="0" contype="0" conaffinity="0" group="2"/>
+      <geom name="sole" type="box" size="0.1 0.1 0.1" group="3"/></body>
+      <body name="b" pos="1 0 0"><freejoint/><geom name="only" size="0.1" group="3"/></body></worldbody></mujoco>"""
+    for contacts in (False, True):
+        m = jd.read_mjcf(text, contacts=contacts)
+        assert [s.kind for s in m.bodies["a"].shapes] == ["sphere"] and [s.kind for s in m.bodies["b"].shapes] == ["sphere"]
+        assert [s.shape.kind for s in m.shapes("sole")] == ["box"]
+        assert float(m.bodies["a"].mass) == pytest.approx(8.0)

@@ -51,3 +51,47 @@ def test_a_restart_goes_on_as_if_the_run_had_never_stopped() -> None:
     n = len(half.t) - 1
     for name in ("fa.x", "fa.x_rate", "fa.orientation.omega_x", "fb.orientation.omega_z", "c.a.force"):
         np.testing.assert_allclose(rest[name][1:], whole[name][n + 1 :], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["moreau", "nonsmooth-generalized-alpha"])
+@pytest.mark.parametrize("given", ["signal", "controller", "odd periods"])
+def test_steps_are_looked_at_again_with_the_inputs_that_they_had(method: str, given: str) -> None:
+    """A ball that is pushed: signals at their own instants, controllers held, and forces of contacts of every step where steps end with samples, too."""
+    m = jd.Model("pushed")
+    m.ground.shapes.append(jd.plane())
+    ball = m.body("ball", shape=jd.sphere(0.05, density=1000.0))
+    free = m.free("f", m.ground, ball)
+    m.contact("floor", ball, m.ground, law=jd.contact.rigid(friction=0.5))
+    m.load("push", ball, force=(m.input("F", unit="N"), 0, 0))
+    wave = 0.3 * jd.sin(300.0 * m.time) - 2.0 * free.coordinates[0].v[0]
+    inputs = {
+        "signal": 2.0 * jd.sin(300.0 * m.time), "controller": jd.Controller(wave, period=4e-3), "odd periods": jd.Controller(wave, period=3e-3),
+    }  # fmt: skip
+    sol = m.compile().simulate({"f.z": 0.05}, t=0.1, method=method, step=2e-3, inputs={"F": inputs[given]})
+    force = sol["floor.ball.force"]
+    near = (
+        0.02 if method != "moreau" and given == "signal" else 1e-9
+    )  # generalised-α begins a single step with accelerations of the instant
+    assert len({f"{x:.9f}" for x in force[:, 0]}) > 20  # pushed otherwise in every period, up to the end
+    for k in np.flatnonzero(np.diff(sol.t) > 0.0) + 1:
+        total = sum((c.force if c.body_a == "ball" else -c.force for c in sol.contacts.at(float(sol.t[k]))), np.zeros(3))
+        np.testing.assert_allclose(total, force[k], atol=near)
+
+
+def test_what_a_run_has_left_is_no_overlap_at_the_start() -> None:
+    """Balls that roll off each other leave a micrometre of depth, from which the next piece goes on."""
+    m = jd.Model("pile")
+    m.ground.shapes.append(jd.plane())
+    start = {}
+    for i in range(12):
+        m.free(f"f{i}", m.ground, m.body(f"b{i}", shape=jd.sphere(0.05, density=1000.0)))
+        start |= {f"f{i}.x": 0.11 * (i % 4) + 0.003 * i, f"f{i}.z": 0.06 + 0.11 * (i // 4)}
+    m.contact("all", law=jd.contact.rigid(friction=0.5))
+    s = m.compile()
+    whole = s.simulate(start, t=0.5, method="moreau", step=2e-3)
+    sol = s.simulate(start, t=0.1, method="moreau", step=2e-3)
+    for k in (2, 3, 4, 5):
+        sol = s.simulate(sol, t=(0.1 * (k - 1), 0.1 * k), method="moreau", step=2e-3)
+    np.testing.assert_allclose(sol["f3.x"][-1], whole["f3.x"][-1], atol=1e-6)
+    with pytest.raises(jd.InputError, match="overlap at the start"):
+        s.simulate(start | {"f0.z": 0.04}, t=0.1, method="moreau", step=2e-3)

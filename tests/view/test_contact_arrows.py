@@ -84,3 +84,17 @@ def test_a_picture_looks_for_contacts_at_its_instant_alone(stack: jd.Solution, m
     assert len(scene.arrows) == 8
     force = sum(np.asarray(scene.runs[0].arrows[a.name][1])[30, 2] for a in scene.arrows if a.bodies == ("b0", "ground"))
     np.testing.assert_allclose(force, 2 * 0.2 * 0.2 * 0.1 * 500.0 * G, rtol=1e-6)
+
+
+def test_contacts_without_an_arrow_are_told() -> None:
+    """240 points of a contact have arrows; 70 cubes on a floor have 280."""
+    m = jd.Model("many")
+    m.ground.shapes.append(jd.plane())
+    for k in range(70):
+        m.free(f"f{k}", m.ground, m.body(f"b{k}", shape=jd.box(0.1, 0.1, 0.1, density=1000.0)))
+        m.initial |= {f"f{k}.x": 0.15 * (k % 10), f"f{k}.y": 0.15 * (k // 10), f"f{k}.z": 0.05}
+    m.contact("floor", law=jd.contact.rigid())
+    sol = m.compile().simulate({}, 0.01, "moreau", step=5e-3)
+    with pytest.warns(RuntimeWarning, match="contact 'floor': 240 of 280 points of contact have an arrow"):
+        scene = sol.scene(forces=["floor"])
+    assert len(scene.arrows) == 240

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...model.contact.methods import touches
+from ...model.contact.penalty_laws import Penalty
 from ...results.touches import Touch
 from ...solvers.complementarity.build import dense_problem
 from ...solvers.complementarity.solve import solution as solved
@@ -119,8 +120,15 @@ class Standing:
             self._renew()
             h *= GROWTH
         raise SolverError(
-            f"equilibrium '{self.model.name}': no position was found in {iterations} steps in which it stands; start nearer to it"
+            f"equilibrium '{self.model.name}': no position was found in {iterations} steps in which it stands; start nearer to it{self._creeping()}"
         )
+
+    def _creeping(self) -> str:
+        """A hint where friction holds nothing at rest."""
+        creeps = [
+            c.name for c in self.model.contacts.values() if isinstance(c.law, Penalty) and c.law.friction is not None and not c.law.bristles
+        ]
+        return f"; regularised friction, as that of '{creeps[0]}', holds nothing at rest: take jd.contact.bristle(…)" if creeps else ""
 
     def _conclude(self, held: Held, found: Touching | None, cones: Cones, r: np.ndarray) -> None:
         """What is told of a position that stands: the balance, whether its forces are determined, and the point with all that acts."""
@@ -200,9 +208,10 @@ class Standing:
         return float(np.abs(self.system.configuration.difference(before.q, self.point.q)).max(initial=0.0))
 
     def _unhindered(self, before: Point) -> bool:
-        """Whether no shapes come near each other along a long way, and no stop or rope is passed."""
+        """Whether no other shapes come near each other along a long way than at its start, which go but little into each other, and no stop or rope is passed."""
         if self.rigid is None:
             return False
+        known = {tuple(key[:2]) for key in self.rigid.find(before.t, before.q).key.tolist()}
         way, last = self.system.configuration.difference(before.q, self.point.q), self.point
         pieces = int(np.ceil(np.abs(way).max() / (FAR * self.size)))
         if pieces > FARTHEST:
@@ -210,8 +219,9 @@ class Standing:
         for k in range(pieces + 1):
             place = last if k == pieces else self._moved(before, k / pieces * way)
             near = self.rigid.find(place.t, place.q)
-            if np.any(~near.stop | (near.gap < -CLOSED * self.size)):
-                return False
+            for key, gap, stop in zip(near.key.tolist(), near.gap, near.stop, strict=True):
+                if gap < -(CLOSED if stop else FAR) * self.size or not (stop or tuple(key[:2]) in known):
+                    return False
         return True
 
     def _renew(self) -> None:

@@ -92,6 +92,10 @@ def _gravity(root: Element) -> tuple[float, ...]:
     return gravity
 
 
+#: Geoms of this group and those above are not shown by MuJoCo's viewers: shapes for contacts, beside others that are drawn.
+HIDDEN = 3
+
+
 @dataclass
 class _Content:
     """A child of a body with the frame and the default class around it."""
@@ -173,6 +177,8 @@ class _Importer:
         parts: list[Inertial] = []
         rule, stated = self.settings.near(element).inertiafromgeom, next((c for c in contents if c.element.tag == "inertial"), None)
         weigh = not body.is_ground and rule != "false" and (stated is None or rule == "true")
+        groups = [self.defaults.apply(c.element, c.childclass).number("group", 0.0) for c in contents if c.element.tag == "geom"]
+        seen = any(g < HIDDEN for g in groups)
         for content in contents:
             if content.element.tag == "geom":
                 geom = self.defaults.apply(content.element, content.childclass)
@@ -182,15 +188,15 @@ class _Importer:
                     if str(error).startswith(f"{geom.source}, line"):
                         raise
                     raise geom.error(str(error)) from None
-                place = -1
-                if self.unread.contacts and (geom.get("contype", "1") != "0" or geom.get("conaffinity", "1") != "0"):
+                place, hidden = -1, seen and shape is not None and geom.number("group", 0.0) >= HIDDEN
+                if (self.unread.contacts or hidden) and (geom.get("contype", "1") != "0" or geom.get("conaffinity", "1") != "0"):
                     surface = self.geoms.surface(geom, content.frame)
                     if surface is not None:
-                        place = len(body.collision)
+                        place = len(body.collision) if self.unread.contacts else -1
                         body.add_collision(surface, geom.get("name") or "")
                 self.unread.geom(geom, body.name, shape is not None or not self.shapes, place)
                 parts += [] if inertial is None else [inertial]
-                body.shapes += [] if shape is None else [shape]
+                body.shapes += [] if shape is None or hidden else [shape]
             elif content.element.tag == "site" and content.element.get("name"):
                 site = self.defaults.apply(content.element, content.childclass)
                 pose = content.frame @ self._site_pose(site)

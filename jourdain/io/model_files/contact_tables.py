@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
 from ...model.contact import penalty_laws as laws
-from ...model.contact.laws import Rigid, rigid
+from ...model.contact.laws import MET, SPEED, Rigid, rigid
 from ...model.contact.penalty_laws import APPROACH, DEPTH, RATE, Friction, Penalty
 from ...structures.parts.sections import Material
 from ...symbolic.expr import ZERO
+from ...symbolic.graph import free_symbols, substitute, topological
 from .expression_writer import ExpressionWriter
 from .load_tables import local_law
 from .names import ModelNames
@@ -37,6 +38,7 @@ _RESISTANCE = ("rolling", "spinning", "turning")
 _PLACE = ("a", "b", "exclude", "law")
 #: What laws of the user's own read, by their names in a file.
 _OWN = {DEPTH: "self.depth", RATE: "self.rate", APPROACH: "self.approach"}
+_SPEED = "self.speed"
 _RIGID = (
     "friction", "restitution", "static_friction", "impact", "cone", "along", "of", "friction_across", "static_friction_across", "rolling", "spinning",
 )  # fmt: skip
@@ -76,7 +78,10 @@ def read_law(reader: ModelReader, item: Table) -> Rigid | Penalty:
 
 def read_rigid(reader: ModelReader, item: Table) -> Rigid:
     """The law of surfaces that do not give way, of a stop or of a rope."""
-    values: dict[str, Any] = {k: reader.value(item[k]) for k in ("friction", "restitution", "rolling", "spinning") if k in item}
+    values: dict[str, Any] = {k: reader.value(item[k]) for k in ("friction", "rolling", "spinning") if k in item}
+    if "restitution" in item:
+        e = local_law(reader, item["restitution"], {_SPEED: MET})
+        values["restitution"] = (lambda speed: e) if SPEED in free_symbols([e]) else e
     if "static_friction" in item:
         values["static"] = reader.value(item["static_friction"])
     for word, key in (("friction", "friction_across"), ("static", "static_friction_across")):
@@ -113,11 +118,9 @@ def read_material(reader: ModelReader, given: Any) -> Material:
 def law_table(law: Rigid | Penalty, writer: ModelWriter) -> dict[str, Any]:
     """The keys of a law."""
     if isinstance(law, Rigid):
-        if law.by_speed:
-            raise ModelError(
-                "restitution that depends on the speed cannot be written to a model file; write a number, or keep the model in Python"
-            )
-        known = {k: writer.value(e) for k, e in (("friction", law.friction), ("restitution", law.restitution)) if e is not ZERO}
+        known = {} if law.friction is ZERO else {"friction": writer.value(law.friction)}
+        if law.restitution is not ZERO:
+            known["restitution"] = _by_speed(law, writer) if law.by_speed else writer.value(law.restitution)
         more = {"static_friction": law.static, "friction_across": law.across, "static_friction_across": law.static_across}
         known |= {k: writer.value(e) for k, e in more.items() if e is not None}
         known |= {k: writer.value(e) for k, e in (("rolling", law.rolling), ("spinning", law.spinning)) if e is not ZERO}
@@ -139,6 +142,17 @@ def law_table(law: Rigid | Penalty, writer: ModelWriter) -> dict[str, Any]:
     if law.rolling is not ZERO or law.spinning is not ZERO:
         item["turning"] = writer.value(law.turning)
     return item
+
+
+def _by_speed(law: Rigid, writer: ModelWriter) -> str:
+    """Restitution that depends on the speed at which bodies meet, as it was written."""
+    (e,) = substitute([law.unbounded], {MET: SPEED})
+    if any(node.op == "table" for node in topological([e])):
+        raise ModelError(
+            "restitution by a table cannot be written to a model file; write an expression of self.speed, or keep the model in Python"
+        )
+    spell = ModelNames(writer.model).speller()
+    return ExpressionWriter(lambda s: _SPEED if s is SPEED else spell(s), {}, {}).text(e)
 
 
 def material_word(material: Material, writer: ModelWriter) -> Any:

@@ -280,7 +280,7 @@ SECTIONS: dict[str, Section] = {
         "b": ("texts", "bodies of the other side; without it, those of a touch each other"),
         "law": ("text", "rigid, or of surfaces that give way linear, kelvin-voigt, hertz, hunt-crossley, lankarani-nikravesh, flores, own"),
         "friction": ("value", "coefficient of friction, 0 or more: a number, or an expression of parameters"),
-        "restitution": ("value", "coefficient of restitution, 0 to 1"),
+        "restitution": ("value", "coefficient of restitution, 0 to 1; of rigid surfaces perhaps an expression of self.speed, at which they meet"),
         "impact": ("text", "law of impact of rigid surfaces: newton, poisson or stronge"),
         "cone": ("text", "cone of friction of rigid surfaces: exact or convex"),
         "along": ("axis", "axis of the bodies of side of along which friction of rigid surfaces acts: x, y, z, -x, … or three components"),
@@ -305,7 +305,7 @@ SECTIONS: dict[str, Section] = {
         "exclude": ("pairs", "pairs of bodies that do not touch"),
     }),
     "stops": Section("stop", "joints that cannot go on at their limits", {
-        "restitution": ("value", "coefficient of restitution, 0 to 1"), "impact": ("text", "law of impact: newton, poisson or stronge"),
+        "restitution": ("value", "coefficient of restitution, 0 to 1; of rigid surfaces perhaps an expression of self.speed, at which they meet"), "impact": ("text", "law of impact: newton, poisson or stronge"),
     }),
     "ropes": Section("rope", "ropes of constant length that pull and never push", {
         "a": ("frame", "first end"), "b": ("frame", "second end"), "length": ("value", "length in m"),

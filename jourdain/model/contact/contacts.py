@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError, nearest
 from ...symbolic.expr import KINDS, Expr
+from ...symbolic.graph import free_symbols
 from ..bodies import Body, Frame, other_model
 from ..constraints import Closure
 from ..values import value
@@ -123,6 +124,8 @@ def declare(
     what = f"contact '{name}'"
     if law is not None and not isinstance(law, (Rigid, Penalty)):
         raise ModelError(f"{what}: law = {law!r} is no law of contact; give jd.contact.rigid(friction=0.5) or jd.contact.hertz(…)")
+    if law is not None:
+        _check_parameters(model, law, what)
     first = _side(model, a, what, everything=b is None)
     second = None if b is None else _side(model, b, what)
     pairs = frozenset(_excluded(model, pair, what) for pair in exclude)
@@ -136,6 +139,16 @@ def declare(
         _check_curved(found, found.law, what)
         declare_touch(model, found)
     return found
+
+
+def _check_parameters(model: Model, law: Rigid | Penalty, what: str) -> None:
+    """Refuses laws with parameters of another model."""
+    read: list[Expr] = []
+    law.mapped(lambda e: read.append(e) or e)  # type: ignore[func-returns-value]
+    own = set(model.parameter_set.symbols)
+    for s in free_symbols(read):
+        if s.deps & KINDS["parameter"] and s not in own:
+            raise ModelError(f"{what}: its law depends on {s}, which is not a parameter of the model '{model.name}'")
 
 
 def _side(model: Model, given: Any, what: str, everything: bool = False) -> tuple[BodyShape, ...]:

@@ -18,6 +18,8 @@ from ..values import traced, unit_axis, value
 
 #: The speed (m/s) at which bodies meet, in coefficients of restitution that depend on it.
 SPEED = symbol("speed", "velocity")
+#: The same for functions of it, which may divide by it.
+MET = maximum(SPEED, 1e-9)
 #: Laws of impact, and cones of friction.
 IMPACTS = ("newton", "poisson", "stronge")
 CONES = ("exact", "convex")
@@ -54,6 +56,11 @@ class Rigid:
     def by_speed(self) -> bool:
         """Whether restitution depends on the speed at which bodies meet."""
         return SPEED in free_symbols([self.restitution])
+
+    @property
+    def unbounded(self) -> Expr:
+        """Restitution as the user wrote it, before it is kept between 0 and 1."""
+        return self.restitution.args[2] if self.by_speed and self.restitution.op == "where" else self.restitution
 
     def mapped(self, f: Callable[[Expr], Expr]) -> Rigid:
         """The same law with other expressions."""
@@ -95,7 +102,7 @@ def rigid(
         if word not in known:
             raise InputError(f"contact law: {what} = {word!r} is unknown; use one of {', '.join(map(repr, known))}")
     if callable(restitution) and not isinstance(restitution, Expr):
-        given = as_expr(traced(restitution, "contact law: restitution", maximum(SPEED, 1e-9)))
+        given = as_expr(traced(restitution, "contact law: restitution", MET))
         restitution = where(given > -1e300, minimum(maximum(given, 0.0), 1.0), given)  # what is no number stays so, and is told
     (mu, across), (held, held_across) = _by_direction("friction", friction, along), _by_direction("static", static, along)
     if mu is None:

@@ -104,7 +104,8 @@ def refuse_contacts(model: Model, what: str, remedy: str = "use simulate with me
         )
     for contact in model.contacts.values():
         if not (rigid_only and contact.gives_way):
-            raise InputError(f"{what} knows no contacts, but '{model.name}' has '{contact.name}'; {remedy}")
+            which = "rigid contacts" if rigid_only else "contacts"
+            raise InputError(f"{what} knows no {which}, but '{model.name}' has '{contact.name}'; {remedy}")
 
 
 def touches(model: Model) -> bool:

@@ -167,6 +167,8 @@ class World(Record):
     b: int
     near: float
     triangle: int
+    #: Where it is not 0, contacts of this body alone (counted from 1) are looked for.
+    only: int
 
 
 @hot

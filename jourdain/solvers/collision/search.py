@@ -13,9 +13,11 @@ from .records import KINDS, World, sort_by_feature
 @jit
 def look(scene: Any, a: int) -> None:
     """Contacts of shape a with those after it."""
-    found = neighbours(scene, a)
+    found, own = neighbours(scene, a), scene.solids[a].body + 1
     for k in range(found):
         b, first = scene.found[k], scene.count
+        if scene.only != 0 and scene.only != own and scene.only != scene.solids[b].body + 1:
+            continue
         if scene.solids[a].kind <= scene.solids[b].kind:
             scene.a, scene.b = a, b
         else:

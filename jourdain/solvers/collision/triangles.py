@@ -79,11 +79,11 @@ def _corner(scene: Any, k: int) -> Any:
 
 
 @jit
-def _edge_may(scene: Any, hull: Any, t: int, k: int, n: Any, normal: Any) -> bool:
-    """Whether the surface has the normal n at edge k of a triangle, and the triangle speaks for the edge."""
+def _edge_has(scene: Any, hull: Any, t: int, k: int, n: Any, normal: Any) -> bool:
+    """Whether the surface has the normal n at edge k of a triangle."""
     e = 3 * (hull.first_face + t) + k
     beyond = scene.beyond[e]
-    if scene.sharp[e] < 1 or (beyond >= 0 and beyond < t):
+    if scene.sharp[e] < 1:
         return False
     side = minus(_corner(scene, (k + 1) % 3), _corner(scene, k))
     out = cross(side, normal)
@@ -92,18 +92,43 @@ def _edge_may(scene: Any, hull: Any, t: int, k: int, n: Any, normal: Any) -> boo
     return good and dot(n, out) >= -CONE_SLACK * length(out)
 
 
+@hot
+def _speaks(scene: Any, hull: Any, t: int, k: int) -> bool:
+    """Whether a triangle speaks for its edge k, and not the one beyond it."""
+    beyond = scene.beyond[3 * (hull.first_face + t) + k]
+    return beyond < 0 or beyond >= t
+
+
 @jit
-def _vertex_may(scene: Any, hull: Any, t: int, k: int, n: Any) -> bool:
-    """Whether the surface has the normal n at corner k of a triangle, and the triangle speaks for the vertex."""
+def _edge_may(scene: Any, hull: Any, t: int, k: int, n: Any, normal: Any) -> bool:
+    """Whether the surface has the normal n at edge k of a triangle, and the triangle speaks for the edge."""
+    return _speaks(scene, hull, t, k) and _edge_has(scene, hull, t, k, n, normal)
+
+
+@jit
+def _vertex_has(scene: Any, hull: Any, t: int, k: int, n: Any) -> bool:
+    """Whether the surface has the normal n at corner k of a triangle."""
     v = scene.triangles[3 * (hull.first_face + t) + k]
     place = hull.first_vertex + v
-    if scene.vertex_owner[place] != t or scene.outstanding[place] == 0:
+    if scene.outstanding[place] == 0:
         return False
     m, q, good = inward(scene.world, scene.b, n), vector(scene.vertices, place, 0), True
     for j in range(scene.ring_from[hull.first_ring + v], scene.ring_from[hull.first_ring + v + 1]):
         d = minus(vector(scene.vertices, hull.first_vertex + scene.ring[hull.ring + j], 0), q)
         good = good and dot(m, d) <= CONE_SLACK * length(d)
     return good
+
+
+@hot
+def _owns(scene: Any, hull: Any, t: int, k: int) -> bool:
+    """Whether a triangle speaks for its corner k."""
+    return scene.vertex_owner[hull.first_vertex + scene.triangles[3 * (hull.first_face + t) + k]] == t  # type: ignore[no-any-return]
+
+
+@jit
+def _vertex_may(scene: Any, hull: Any, t: int, k: int, n: Any) -> bool:
+    """Whether the surface has the normal n at corner k of a triangle, and the triangle speaks for the vertex."""
+    return _owns(scene, hull, t, k) and _vertex_has(scene, hull, t, k, n)
 
 
 @jit
@@ -217,12 +242,14 @@ def _convex_on(scene: Any, hull: Any, t: int, pb: Any, normal: Any) -> None:
         return
     part = _part_along(scene, n, size)
     if 0 < part < 4:
-        if _edge_may(scene, hull, t, part - 1, n, normal):
-            _to_edge(scene, part - 1)
-            settle(scene, pb, n, s, qa, qb, size)
+        if _edge_has(scene, hull, t, part - 1, n, normal):
+            if _speaks(scene, hull, t, part - 1):
+                _to_edge(scene, part - 1)
+                settle(scene, pb, n, s, qa, qb, size)
             return
-    elif part > 3 and _vertex_may(scene, hull, t, part - 4, n):
-        settle_point(scene, n, s, qa)
+    elif part > 3 and _vertex_has(scene, hull, t, part - 4, n):
+        if _owns(scene, hull, t, part - 4):
+            settle_point(scene, n, s, qa)
         return
     if s - r < 0.0 or dot(n, normal) > 0.9:
         _on_own_normal(scene, hull, t, pb, normal, size, s - r < 0.0)

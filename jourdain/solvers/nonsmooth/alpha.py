@@ -44,7 +44,7 @@ class Jumps(Record):
     free: Floats
     log_t: Floats
     log: Matrix
-    rows: Integers  # of the log
+    rows: Integers  # steps so far, which the log holds as far as it goes
 
 
 @hot
@@ -138,7 +138,7 @@ def jump_after(args: int) -> int:
         a.log_t[a.rows[0]] = t
         for i in range(a.log.shape[1]):
             a.log[a.rows[0], i] = a.booked[n + i]
-        a.rows[0] += 1
+    a.rows[0] += 1
     return 0
 
 

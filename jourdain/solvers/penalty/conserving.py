@@ -40,6 +40,7 @@ from .touch import (
     law_between,
     passed,
     renew_found,
+    renew_more,
     velocity_between,
     world_force,
 )
@@ -81,6 +82,8 @@ class Held(Record):
     direction: Floats
     active: Integers
     marks: Integers
+    #: sums over contacts: wrenches and directions, weight, ways, work and forces
+    kept: Floats
     weight: float  # of all points, with their ways
     ways: float
     done: float  # work of elastic forces
@@ -241,28 +244,36 @@ def _reach(m: Any, q0: Any, q1: Any, touching: bool) -> float:
 
 
 @jit
-def _wrenches(m: Any, x: Any, q1: Any, start: float, middle: Any, rates: Any) -> None:
-    """Wrenches on all bodies where the scheme evaluates forces; ``start`` is the elastic energy at q₀."""
+def _gather(m: Any, x: Any, q1: Any, reach: float, only: int, middle: Any, rates: Any) -> float:
+    """Sums over contacts, of all bodies or of one (from 1), where the scheme evaluates forces; their elastic energy at q₁ where it is asked for."""
     c, h, n = m.touch, x[0], m.size
-    q0, discrete, change = x[SCALARS:], m.evaluation == ap.DISCRETE, 0.0
+    q0, discrete, energy = x[SCALARS:], m.evaluation == ap.DISCRETE, 0.0
     theta = x[3] if m.evaluation == ap.END else 0.5
     for i in range(n):
         middle[i], rates[i] = q0[i] + theta * (q1[i] - q0[i]), (q1[i] - q0[i]) / h
         if m.evaluation == ap.END:
             rates[i] = x[SCALARS + 3 * n + i] + x[4] * (q1[i] - q0[i])
+    c.scene.only = only
     if discrete:
-        change = _energy(m, q1, rates) - start
+        energy = _energy(m, q1, rates)
     m.weight, m.ways, m.done, m.pressed = 0.0, 0.0, 0.0, 0.0
     for i in range(m.total.size):
         m.total[i] = m.direction[i] = 0.0
     for b in range(m.active.size):
         m.active[b] = 0
-    count = _look(m, middle, rates, _reach(m, q0, q1, False) if discrete else 0.0)
+    count = _look(m, middle, rates, reach)
+    c.scene.only = 0
     for i in range(count):
         contact = c.found[i]
         number = law_between(c, contact)
         if number >= 0:
             _point(m, contact, number, h)
+    return energy
+
+
+@jit
+def _make_good(m: Any, change: float) -> None:
+    """Adds to the wrenches what their work lacks of the change of elastic energy."""
     if m.weight > 0.0:
         missing, way = -(change + m.done), math.sqrt(m.ways / m.weight)
         if way * m.pressed < FINE * m.weight:
@@ -271,6 +282,18 @@ def _wrenches(m: Any, x: Any, q1: Any, start: float, middle: Any, rates: Any) ->
         factor = missing / (m.ways + m.weight * STILL * STILL)
         for i in range(m.total.size):
             m.total[i] += factor * m.direction[i]
+
+
+@jit
+def _reached(m: Any, x: Any, q1: Any) -> float:
+    """How far from touching contacts are looked for."""
+    return _reach(m, x[SCALARS:], q1, False) if m.evaluation == ap.DISCRETE else 0.0  # type: ignore[no-any-return]
+
+
+@jit
+def _wrenches(m: Any, x: Any, q1: Any, start: float, middle: Any, rates: Any) -> None:
+    """Wrenches on all bodies where the scheme evaluates forces; ``start`` is the elastic energy at q₀."""
+    _make_good(m, _gather(m, x, q1, _reached(m, x, q1), 0, middle, rates) - start)
 
 
 @hot
@@ -291,38 +314,63 @@ def _generalised(m: Any, factor: float, r: Any) -> None:
 
 
 @jit
+def _keep(m: Any, kept: Any, sign: float) -> None:
+    """kept + sign × the sums over contacts."""
+    size = m.total.size
+    for i in range(size):
+        kept[i] += sign * m.total[i]
+        kept[size + i] += sign * m.direction[i]
+    kept[2 * size] += sign * m.weight
+    kept[2 * size + 1] += sign * m.ways
+    kept[2 * size + 2] += sign * m.done
+    kept[2 * size + 3] += sign * m.pressed
+
+
+@jit
+def _join(m: Any, kept: Any) -> None:
+    """Adds what was kept to the sums over contacts."""
+    size = m.total.size
+    for i in range(size):
+        m.total[i] += kept[i]
+        m.direction[i] += kept[size + i]
+    m.weight, m.ways = max(0.0, m.weight + kept[2 * size]), max(0.0, m.ways + kept[2 * size + 1])
+    m.done, m.pressed = m.done + kept[2 * size + 2], m.pressed + kept[2 * size + 3]
+
+
+@jit
 def _differences(m: Any, x: Any, start: float, q: Any, middle: Any, rates: Any, one: Any, K: Any) -> None:
-    """∂r/∂q₁ by differences, for bodies that touch."""
-    n = m.size
-    q1, kappa = x[SCALARS + n :], x[2]
+    """∂r/∂q₁ by differences, for bodies that touch: where one moves, its own contacts are looked at alone, and those of the others stay as they were."""
+    n, bodies = m.size, m.active.size
+    q1, kappa, rest = x[SCALARS + n :], x[2], m.kept
     for i in range(n * n):
         K[i] = 0.0
     for i in range(n):
         q[i] = q1[i]
-    for b in range(m.active.size):
-        if m.active[b] == 0:
-            continue
-        for j in range(m.first[b], m.first[b] + (BODY if m.width[b] == BODY else 3)):
-            q[j] = q1[j] + APART
-            _wrenches_kept(m, x, q, start, middle, rates)
-            _generalised(m, -kappa / (2.0 * APART), one)
-            for i in range(n):
-                K[i * n + j] = one[i]
-            q[j] = q1[j] - APART
-            _wrenches_kept(m, x, q, start, middle, rates)
-            _generalised(m, -kappa / (2.0 * APART), one)
-            for i in range(n):
-                K[i * n + j] -= one[i]
-            q[j] = q1[j]
-
-
-@hot
-def _wrenches_kept(m: Any, x: Any, q: Any, start: float, middle: Any, rates: Any) -> None:
-    """Wrenches at other coordinates; which bodies touched stays noted."""
-    for b in range(m.active.size):
+    reach = _reached(m, x, q1) + APART
+    whole = _gather(m, x, q1, reach, 0, middle, rates)
+    for i in range(rest.size):
+        rest[i] = 0.0
+    _keep(m, rest, 1.0)
+    for b in range(bodies):
         m.marks[b] = m.active[b]
-    _wrenches(m, x, q, start, middle, rates)
-    for b in range(m.active.size):
+    for b in range(bodies):
+        if m.marks[b] == 0:
+            continue
+        others = whole - start - _gather(m, x, q1, reach, b + 1, middle, rates)
+        _keep(m, rest, -1.0)
+        for j in range(m.first[b], m.first[b] + (BODY if m.width[b] == BODY else 3)):
+            for side in (0, 1):
+                q[j] = q1[j] + (APART if side == 0 else -APART)
+                own = _gather(m, x, q, reach, b + 1, middle, rates)
+                _join(m, rest)
+                _make_good(m, others + own)
+                _generalised(m, (-kappa if side == 0 else kappa) / (2.0 * APART), one)
+                for i in range(n):
+                    K[i * n + j] += one[i]
+            q[j] = q1[j]
+        _gather(m, x, q1, reach, b + 1, middle, rates)
+        _keep(m, rest, 1.0)
+    for b in range(bodies):
         m.active[b] = m.marks[b]
 
 
@@ -412,7 +460,7 @@ def touch_audit(address: int) -> int:
 
 
 class Points(Record):
-    """What renews memories of points after a step: coordinates and rates of the run, where each body begins, and the new values."""
+    """What renews memories of points after a step: coordinates and rates of the run, where each body begins, the new values, and those that share their slots."""
 
     held: Held
     q: Floats
@@ -420,16 +468,39 @@ class Points(Record):
     first: Integers
     new: Floats
     own: Floats
+    #: whether slots of points before it are left as they are, with the numbers of those that are taken; and the next of these records
+    shares: int
+    taken: Integers
+    after: int
 
 
-@kernel
-def renew_points(address: int) -> int:
-    """Memories of points after an accepted step, among the new values."""
-    a = Points.at(address)
-    m = a.held
+@jit
+def _renew(a: Any) -> int:
+    m, c = a.held, a.held.touch
     _recall(m)
     n = m.size
     for b in range(a.first.size):
         for i in range(m.width[b]):
             a.own[m.first[b] + i], a.own[n + m.first[b] + i] = a.q[a.first[b] + i], a.v[a.first[b] + i]
-    return renew_found(m.touch, _look(m, a.own, a.own[n:], m.touch.near), a.new)  # type: ignore[no-any-return]
+    count = _look(m, a.own, a.own[n:], c.near)
+    if a.shares == 0:
+        return renew_found(c, count, a.new)  # type: ignore[no-any-return]
+    for k in range(c.used.size):
+        c.used[k] = a.taken[k]
+    return renew_more(c, count, a.new)  # type: ignore[no-any-return]
+
+
+@kernel
+def renew_points(address: int) -> int:
+    """Memories of points after an accepted step, among the new values."""
+    while address != 0:
+        a = Points.at(address)
+        status = _renew(a)
+        if status != 0:
+            return status
+        address = a.after
+        if address != 0:
+            following = Points.at(address)
+            for k in range(following.taken.size):
+                following.taken[k] = a.held.touch.used[k]
+    return 0

@@ -66,6 +66,8 @@ class Touch(Record):
     u: Floats
     wrench: Integers  # laws × bodies: where a wrench begins in u (−1: none)
     shapes: int
+    base: int  # added to the numbers of pairs, where several of these records share slots
+    used: Integers  # of each law, slots that are taken while memories are renewed
     near: float  # gaps up to this are looked at when memories are renewed
     axes: Floats
     bad: int  # the status of a look that failed
@@ -171,9 +173,15 @@ def _turned(c: Any, body: int, s: Any) -> Any:
 
 
 @hot
+def pair_of(c: Any, contact: Any) -> int:
+    """The number of a pair of shapes in slots, from 1."""
+    return c.base + contact.shape_a * c.shapes + contact.shape_b + 1  # type: ignore[no-any-return]
+
+
+@hot
 def _slot_of(c: Any, law: Any, contact: Any) -> int:
     """Where the memory of a contact begins among the inputs; −1 where it has none."""
-    pair = float(contact.shape_a * c.shapes + contact.shape_b + 1)
+    pair = float(pair_of(c, contact))
     for k in range(law.slots):
         place = law.slot + k * law.width
         if c.u[place + PAIR] == pair and c.u[place + FEATURE] == float(contact.feature):
@@ -410,15 +418,22 @@ def renew_found(c: Any, count: int, out: Any) -> int:
     """The same from the contacts that a look has found."""
     for k in range(len(c.laws)):
         law = c.laws[k]
+        c.used[k] = 0
         for i in range(law.slots * law.width):
             out[law.memory + i] = 0.0
+    return renew_more(c, count, out)  # type: ignore[no-any-return]
+
+
+@jit
+def renew_more(c: Any, count: int, out: Any) -> int:
+    """The same in the slots that are not used yet."""
     for k in range(len(c.laws)):
-        used = 0
         law = c.laws[k]
         for i in range(count):
             contact = c.found[i]
             if law.slots == 0 or law_between(c, contact) != k:
                 continue
+            used = c.used[k]
             if used == law.slots:
                 c.bad = NO_SLOTS
                 return NO_SLOTS
@@ -430,8 +445,8 @@ def renew_found(c: Any, count: int, out: Any) -> int:
                 met = c.u[slot + MET]
             if contact.gap >= 0.0 or met == 0.0:
                 met = rate
-            new[PAIR], new[FEATURE], new[MET] = float(contact.shape_a * c.shapes + contact.shape_b + 1), float(contact.feature), met
-            used += 1
+            new[PAIR], new[FEATURE], new[MET] = float(pair_of(c, contact)), float(contact.feature), met
+            c.used[k] = used + 1
             if law.width == LONG:
                 _anchor(c, contact, x0, y0, z0, new)
     return 0
@@ -479,6 +494,7 @@ __all__ = [
     "passed",
     "renew",
     "renew_found",
+    "renew_more",
     "touch",
     "touch_rows",
     "velocity_between",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,6 +13,7 @@ from ...elements.discrete.schemes import EVALUATIONS
 from ...elements.element import Reduction
 from ...elements.vectors import VectorElement, VectorStep
 from ...errors import InputError
+from ...model.contact.loads import slot_count
 from ...model.contact.penalty_laws import Penalty
 from ...results.channel import Channel
 from ...solvers.adapter import at_rest
@@ -69,7 +70,7 @@ class Contacts(VectorElement):
         self._names = list(self._touching.bodies)
         self._handles = {n: built.handles[n] for n in self._names} if handles is None else dict(handles)
         self._stores = [isinstance(c.law, Penalty) and c.law.normal.law is None for c in model.contacts.values()]
-        self._slots = [n for n in model.memories if n in model.point_memories] if among is None else []
+        self._slots = [n for n in model.memories if n in model.point_memories] if among is None else list(_slots_of(among, contact))
         self._places = [list(model.inputs).index(n) for n in self._slots]
         self._made: dict[Any, Kernels] = {}
         self._coordinates, self._memory = np.zeros(max(1, len(self._slots))), np.arange(len(self._slots))
@@ -110,22 +111,45 @@ class Contacts(VectorElement):
             evaluation=EVALUATIONS.index(evaluation), lever=10.0 * self._touching.record.near, slot=np.array(self._places, np.int64),
             memory=np.asarray(self._memory, np.int64), coordinates=self._coordinates, reciprocal=np.zeros(9 * count), total=np.zeros(6 * count),
             direction=np.zeros(6 * count), active=np.zeros(count, np.int64), marks=np.zeros(count, np.int64),
+            kept=np.zeros(12 * count + 4),
         )  # fmt: skip
         return found
 
-    def attach(self, run: Run, built: DirectorAssembly) -> None:
-        """Lets contacts read the memories of points among the coordinates of a run, and renew them."""
+    def attach(self, run: Run, built: DirectorAssembly, before: Contacts | None = None) -> bool:
+        """Lets contacts read the memories of points among the coordinates of a run, and renew them, after others that remember; whether they do remember."""
         if not self._slots:
-            return
-        self._coordinates, self._memory = run.vec.q0, np.array([built.handles[f"input {n}"].offset for n in self._slots], np.int64)
+            return False
+        self.read(run.vec.q0, np.array([built.handles[f"input {n}"].offset for n in self._slots], np.int64))
+        first = np.array([h.offset for h in self._handles.values()], np.int64)
+        assert run.memories is not None
+        held = next(k.medium for k in self._made.values())
+        shares = before is not None and before.contact == self.contact
+        self._points = native.Points(
+            held=held, q=run.vec.q0, v=run.vec.v0, first=first, new=run.memories.new, own=np.zeros(2 * self.size), shares=int(shares),
+            taken=np.zeros(len(self._stores), np.int64),
+        )  # fmt: skip
+        if before is None:
+            run.frame.memories.points, run.frame.memories.points_args = native.renew_points.address, self._points.address
+        else:
+            before._points.after = self._points.address
+        return True
+
+    def read(self, coordinates: np.ndarray, places: np.ndarray | None = None) -> None:
+        """Lets contacts read memories of points among some coordinates, at the same places unless others are given."""
+        self._coordinates, self._memory = coordinates, self._memory if places is None else places
         for kernels in self._made.values():
             assert isinstance(kernels.medium, native.Held)
             kernels.medium.coordinates, kernels.medium.memory = self._coordinates, self._memory
-        first = np.array([self._handles[n].offset for n in self._names], np.int64)
-        assert run.memories is not None
-        held = next(k.medium for k in self._made.values())
-        self._points = native.Points(held=held, q=run.vec.q0, v=run.vec.v0, first=first, new=run.memories.new, own=np.zeros(2 * self.size))
-        run.frame.memories.points, run.frame.memories.points_args = native.renew_points.address, self._points.address
+
+    @property
+    def shapes(self) -> int:
+        """How many shapes it has."""
+        return len(self._touching.scene.kinds)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether its points have memories."""
+        return bool(self._slots)
 
     @property
     def carriers(self) -> dict[str, Handle]:
@@ -135,6 +159,13 @@ class Contacts(VectorElement):
     def lost(self) -> str:
         """What went wrong with the contacts, in words."""
         return self._touching.lost()
+
+
+def _slots_of(among: Among, contact: str | None) -> Iterator[str]:
+    """Memories of the points of a contact that nodes of parts share."""
+    found = among.model.contacts[str(contact)]
+    if slot_count(found):
+        yield from found.memory_names[among.taken[found.name] * len(found.memory_names) // slot_count(found) :]
 
 
 class ContactForces:
@@ -156,6 +187,8 @@ class ContactForces:
         x[ap.SCALARS : ap.SCALARS + 2 * n] = np.tile(q[self.index[0]], 2)
         if v is not None:
             x[ap.SCALARS + 3 * n : ap.SCALARS + 4 * n] = v[self.index[0]]
+        if self.element.remembers and len(q) > len(self.index[0]):
+            self.element.read(np.ascontiguousarray(q))  # memories as they are there
         constants, medium = np.zeros(1), self.kernels.medium
         assert medium is not None
         given = (x, r, K, constants, w) if slopes else (x, r, constants, w, w)

@@ -82,6 +82,8 @@ class DirectorAssembly(ModelCoordinates):
                 self._load(load)
         #: Contacts whose surfaces give way, if there are any.
         self.contacts = self._contacts()
+        #: Those of nodes of parts, contact by contact.
+        self.part_contacts: list[Contacts] = []
         if parts and touches(parts[0].body.model):
             from .flexible.part_contacts import add_part_contacts
 

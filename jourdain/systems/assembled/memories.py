@@ -36,8 +36,10 @@ def attach_memories(run: Run, built: DirectorAssembly) -> None:
         function=f.address, gather=gather, x=np.zeros(1 + 2 * len(gather)), work=np.zeros(max(1, f.signature.workspace)),
         args=np.zeros(4, np.int64), log=run.memories,
     )  # fmt: skip
-    if built.contacts is not None:
-        built.contacts.attach(run, built)
+    last = None
+    for contacts in (built.contacts, *built.part_contacts):
+        if contacts is not None and contacts.attach(run, built, last):
+            last = contacts
     run.frame.renew = renew.address
     run.renewal, run.memory_names = f, names
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,6 +61,13 @@ def _points(
                 continue
             place, vector = found.setdefault(name, (np.zeros((len(times), 3)), np.zeros((len(times), 3))))
             place[first:last], vector[first:last] = touch.point, force
+    if len(pairs) > len(found):
+        warnings.warn(
+            f"forces of contact '{contact}': {len(found)} of {len(pairs)} points of contact have an arrow, and tell whom they touch under the mouse; "
+            "a contact of its own for the bodies of interest has them all",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return found, pairs
 
 

@@ -288,7 +288,7 @@ def test_what_is_not_carried_is_told() -> None:
     run = jd.Analysis(m.compile(), "simulate", {"z.displacement": 0.15}, t=0.1)
     with pytest.raises(NotCarried, match="reads 'z.reaction.z' beside rigid contacts, whose forces it transmits"):
         run.gradient({"z": cr.final("z.reaction.z")}, ["mass"], method="adjoint")
-    with pytest.raises(jd.InputError, match="knows no contacts"):
+    with pytest.raises(jd.InputError, match="knows no (rigid )?contacts"):
         run.evaluate({"z": cr.final("z.reaction.z")})
     with pytest.raises(jd.InputError, match="reads forces of contact|Fz"):
         run.gradient({"z": cr.final("floor.b.Fz")}, ["mass"], method="adjoint")

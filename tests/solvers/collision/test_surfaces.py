@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
+import jourdain as jd
 from jourdain.errors import InputError
 from jourdain.solvers.collision import Placed, Scene
 from jourdain.solvers.collision.surfaces import height_field
@@ -18,7 +19,6 @@ E = np.eye(3)
 
 
 def cube(lx: float, ly: float, lz: float, at: Any = (0.0, 0.0, 0.0)) -> tuple[np.ndarray, np.ndarray]:
-    import jourdain as jd
 
     vertices, faces = jd.box(lx, ly, lz).tessellate()
     return vertices + np.asarray(at), faces
@@ -220,3 +220,15 @@ def test_a_wheel_at_a_kerb_touches_road_and_kerb() -> None:
     found = scene.contacts([pose(E, (0.4, 0.0, z))], 1e-6)
     assert found["gap"] == pytest.approx(np.zeros(2), abs=1e-9)
     assert sorted(np.round(found["point_b"][:, [0, 2]], 6).tolist()) == sorted([[0.0, round(float(z), 6)], [0.1, 0.0]])
+
+
+@pytest.mark.parametrize("depth", [1e-6, 1e-4, 1e-3])
+@pytest.mark.parametrize("shift", [(0.0, 0.0), (0.01, -0.02), (0.05, 0.03)])
+def test_walls_of_a_hole_do_not_push_aside_what_lies_under_their_edges(depth: float, shift: tuple[float, float]) -> None:
+    """A plate with a hole on a box: edges and corners of the walls are those of the face below, whichever triangle speaks for them."""
+    plate = jd.box(0.3, 0.3, 0.1) - jd.box(0.05, 0.05, 0.1)
+    pair = Scene([Placed(-1, jd.box(0.2, 0.16, 0.12)), Placed(0, plate)])
+    found = pair.contacts(np.r_[np.eye(3).ravel(), np.array([*shift, 0.11 - depth])][None], 0.0)
+    assert len(found) >= 4
+    np.testing.assert_allclose(found["gap"], -depth, atol=1e-9)
+    np.testing.assert_allclose(np.abs(found["normal"][:, 2]), 1.0, atol=1e-9)

@@ -262,6 +262,22 @@ def test_a_restitution_without_a_value_names_the_pair() -> None:
     assert s.simulate({"f0.z": 0.055, "f1.z": 0.3}, 0.1, **MOREAU)["f0.z"][-1] == slow["f0.z"][-1]
 
 
+def test_a_restitution_is_not_blamed_for_another_law() -> None:
+    m = balls(jd.contact.rigid(friction=0.5))
+    m.load("fading", m.bodies["ball0"], force=(jd.sqrt(0.04 - m.time), 0.0, 0.0))
+    with pytest.raises(SolverError, match="law 'fading' gives nan") as error:
+        m.compile().simulate({"f0.z": 0.05}, 0.1, **MOREAU)
+    assert "restitution" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "law", [lambda mu: jd.contact.rigid(friction=mu), jd.contact.linear, lambda mu: jd.contact.own(lambda d, rate, met: mu * d)]
+)
+def test_laws_with_parameters_of_another_model(law: Any) -> None:
+    with pytest.raises(ModelError, match="contact '.*': its law depends on mu, which is not a parameter of the model"):
+        balls(law(jd.Model("other").parameter("mu", 0.3)))
+
+
 def test_no_convergence_names_the_pair_and_what_was_done() -> None:
     m = jd.Model("tower")
     m.ground.shapes.append(jd.plane())

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ....errors import InputError
+from ....model.contact.loads import slot_count
 from ....model.contact.penalty_laws import Penalty
 from ....solvers.penalty.conserving import BODY
 from ...outputs.contact_pairs import Pairs, pairs_of
@@ -39,7 +40,6 @@ def add_part_contacts(built: DirectorAssembly, parts: Sequence[Part]) -> None:
     shapes = {s.mover: s for s in pairs.shapes if s.body.name in bends}
     if not shapes:
         return
-    _refuse_memories(model, bends)
     nodes = {mover: _handle(built, bends[s.body.name], s) for mover, s in shapes.items()}
     for s in pairs.shapes:
         if s.body.name in bends and nodes[s.mover].size < BODY:
@@ -74,7 +74,12 @@ def _add(
     others = [-1, *(i for i in range(len(names)) if i != own)]
     apart = [(i, j) for i in others for j in others if i < j] + ([] if ground else [(-1, own)])
     some = replace(pairs, shapes=tuple(pairs.shapes[i] for i in keep), group=pairs.group[keep])
-    element = Contacts(built, Among(model, names, tuple(nodes), some, tuple(apart)), handles, contact)
+    taken = {c.name: slot_count(c) for c in built.own.reference.model.contacts.values()}
+    base = sum(e.shapes**2 for e in built.part_contacts)
+    element = Contacts(
+        built, Among(model, names, tuple(nodes), some, tuple(apart), base, {n: taken.get(n, 0) for n in model.contacts}), handles, contact
+    )
+    built.part_contacts.append(element)
     built.system.add(element, f"{contact} of {' and '.join(names)}", element.attached)
 
 
@@ -117,17 +122,6 @@ def _refuse_shape(s: BodyShape) -> None:
         f"flexible body '{s.body.name}': its node '{s.carrier.node}' has no axes in formulation 'directors', so that it carries a sphere about itself and no "
         f"{shape.kind}; use jd.sphere(radius), or add_skin(radius, nodes)"
     )
-
-
-def _refuse_memories(model: Model, bends: dict[str, Part]) -> None:
-    """Laws that remember what points did."""
-    for contact in model.contacts.values():
-        name = next((s.body.name for s in contact.shapes if s.body.name in bends), None)
-        if name is not None and contact.gives_way and contact.law.remembers:  # type: ignore[union-attr]
-            raise InputError(
-                f"contact '{contact.name}': its law remembers what points did, which contacts of a part of large deformation ('{name}') do not; take linear, "
-                "kelvin_voigt, hertz or hunt_crossley, and friction that is regularised"
-            )
 
 
 __all__ = ["add_part_contacts"]

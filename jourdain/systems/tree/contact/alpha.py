@@ -60,29 +60,36 @@ class NonsmoothAlphaRun(WarmRun, AlphaRun):
                 f"simulate '{name}': method '{NONSMOOTH}' knows no events, but '{name}' has '{next(iter(system.model.events))}'; use method='moreau'"
             )
         self._control = float(tolerance), int(max_iterations)
+        #: Steps whose forces can be noted.
+        self.room = 0
         self.contacts = TreeContacts.of(system)
         self.contacts.begin(*self._control)
         self.note_warm()
-        self.contacts.refuse_overlaps(start)
 
     def march(
         self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
     ) -> Any:
         """The integration; where contacts find no room, it begins again with twice as much."""
+        if not isinstance(first, Checkpoint):  # what a run has left another one goes on from
+            self.contacts.refuse_overlaps(self.start)
         known, n = self.touching(), len(self.start.x)
         self._before = np.array((first.x if isinstance(first, Checkpoint) else first)[:n])
         while True:
             found = super().march(first, span, by, more, **changes)
-            if not isinstance(found, Trajectory) or found.status != "failed" or f"status {NO_ROOM} " not in found.message:
+            if int(self.jumps.rows[0]) > self.room:
+                self.room = int(self.jumps.rows[0])  # steps were cut more often than by samples
+            elif not isinstance(found, Trajectory) or found.status != "failed" or f"status {NO_ROOM} " not in found.message:
                 return found
-            self.double_room()
+            else:
+                self.double_room()
             self.take_up(*known)
 
     def projection(self) -> NativeFunction | None:
         """Constraints, then contacts."""
         self.contacts.close(self.native)
         contacts, n = self.contacts, len(self.start.x)
-        steps = int(np.ceil((self.span[1] - self.span[0]) / float(self.settings.step or 1.0))) + 8
+        sampled = sum(len(self.inputs.sampling_instants(name, self.span)) for name in self.inputs.controllers)
+        steps = self.room = max(self.room, int(np.ceil((self.span[1] - self.span[0]) / float(self.settings.step or 1.0))) + sampled + 8)
         project = self.native.project
         self.jumps = alpha.Jumps(
             project=0 if project is None else project.address, project_args=np.zeros(3, np.int64) if project is None else project.own_arguments(),

@@ -251,7 +251,7 @@ class ContactEventRun(ProjectedRun):
         e = float(np.asarray(self.contacts.by_speed[law](np.array([speed]))).ravel()[0])
         if not np.isfinite(e):
             raise SolverError(
-                f"the restitution between {self._pairs(which)} is not a number at {speed:.6g} m/s (t = {t:.6g} s); give a restitution= that has a value at every speed"
+                f"the restitution of {self._pairs(which)} is not a number at {speed:.6g} m/s (t = {t:.6g} s); give a restitution= that has a value at every speed"
             )
         return e
 

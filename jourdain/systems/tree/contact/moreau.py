@@ -12,10 +12,10 @@ from ....errors import InputError
 from ....results.channel import Channel
 from ....solvers.nonsmooth import moreau
 from ....solvers.nonsmooth.notes import NOTED
-from ....solvers.nonsmooth.records import ACTING, DEPTH, DISSIPATED, ITERATIONS, NO_ROOM, OPENING, RESIDUAL, Noted
+from ....solvers.nonsmooth.records import ACTING, DEPTH, DISSIPATED, ITERATIONS, NO_NUMBER, NO_ROOM, OPENING, RESIDUAL, Noted
 from ....solvers.ode.events import Event
 from ....solvers.ode.integrate import integrate
-from ....solvers.ode.trajectory import Trajectory
+from ....solvers.ode.trajectory import Checkpoint, Trajectory
 from ...inputs import Inputs
 from ...ode_run import OdeRun
 from ...outputs.driven_books import supplied_in_steps
@@ -41,6 +41,10 @@ class MoreauMarch(WarmRun):
     honours = frozenset(DEFAULTS) - {"rtol", "atol", "max_step", "steps"}
     #: Where the run starts in its own coordinates.
     own: State
+    #: The last step of a solution that was taken once more, and what it leaves for the next.
+    _left: tuple[Solution, int, tuple[np.ndarray, ...], tuple[np.ndarray, np.ndarray]] | None = None
+    #: Coordinates, velocities and states of a solution in rows.
+    looked_at: tuple[Solution, np.ndarray] | None = None
 
     def __init__(
         self, system: Any, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
@@ -61,8 +65,8 @@ class MoreauMarch(WarmRun):
         self.contacts = self.contacts_of_run()
         self.contacts.begin(*self._control)
         self.note_warm()
-        if overlap is None:
-            self.contacts.refuse_overlaps(self.own, ", or let overlap='push apart' do it")
+        #: Whether bodies that overlap at the start are refused; what a run has left another one goes on from.
+        self._refuses = overlap is None
 
     def contacts_of_run(self) -> TreeContacts:
         """The contacts in the coordinates of the run, whose start is ``own``."""
@@ -79,6 +83,9 @@ class MoreauMarch(WarmRun):
         self, first: Any, span: tuple[float, float], by: Callable[..., Any] = integrate, more: Sequence[Event] = (), **changes: Any
     ) -> Any:
         """The integration; where contacts find no room, it goes on with twice as much."""
+        if self._refuses and not isinstance(first, Checkpoint):
+            self.contacts.refuse_overlaps(self.own, ", or let overlap='push apart' do it")
+        self._refuses = False
         done: list[Trajectory] = []
         while True:
             found = self._march(first, span, by, more, **changes)
@@ -138,11 +145,17 @@ class MoreauMarch(WarmRun):
     def _again(self, solution: Solution, k: int) -> tuple[TreeContacts, float]:
         """Takes step k of a solution of this run once more, with what the one before it leaves; the contacts as that step leaves them."""
         prepared: Callable[[MoreauMarch], None] = lambda run: None
-        if k > 0:
-            before = self._one_step(solution, k - 1)
-            touching, rows = before.touching(), before._last_rows()  # the next one may get the same memory
-            prepared = lambda run: run.take_up(*_as_it_was(run, touching, rows))
+        last = k - 1
+        while last >= 0 and solution.t[last] == solution.t[last + 1]:
+            last -= 1  # inputs were sampled between, or something happened
+        if last >= 0:
+            known = self._left
+            if known is None or known[0] is not solution or known[1] != last:
+                before = self._one_step(solution, last)
+                known = solution, last, before.touching(), before._last_rows()  # the next one may get the same memory
+            prepared = lambda run: run.take_up(*_as_it_was(run, *known[2:]))
         run = self._one_step(solution, k, prepared)
+        self._left = solution, k, run.touching(), run._last_rows()
         return run.contacts, float(run.settings.step or 0.0)
 
     def _one_step(self, solution: Solution, k: int, prepared: Callable[[MoreauMarch], None] = lambda run: None) -> MoreauMarch:
@@ -171,13 +184,20 @@ def _as_it_was(run: MoreauMarch, touching: tuple[np.ndarray, ...], rows: tuple[n
     return keys, impulses, J @ v + drift, np.array([run.span[0], step[1], (1.0 + np.arange(len(v)) % 7) @ v, *step[3:]])
 
 
-def step_again(run: OdeRun, solution: Solution, k: int) -> tuple[State, list[dict[str, float]], tuple[float, float], Settings]:
-    """State, inputs and memories, span and settings to take step k of a solution once more."""
+def step_again(run: OdeRun, solution: Solution, k: int) -> tuple[State, list[dict[str, Any]], tuple[float, float], Settings]:
+    """State, inputs and memories, span and settings to take step k of a solution once more.
+
+    What is held along a step is told by the row at its end: where a controller is asked, two rows share an instant.
+    """
     s, t, end = run.system, float(solution.t[k]), float(solution.t[k + 1])
-    names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
-    state = split_state(s, np.array([solution[n][k] for n in names]), t)
-    known = [{n: float(solution[n][k]) for n in group} for group in (s.model.outer_inputs, s.model.memories)]
-    return state, known, (t, end), replace(run.settings, step=end - t, times=None, progress=False)
+    if (known := getattr(run, "looked_at", None)) is None or known[0] is not solution:
+        names = [*s.coordinate_names, *s.velocity_names, *s.model.states]
+        known = run.looked_at = solution, np.column_stack([solution[n] for n in names])  # type: ignore[attr-defined]
+    state = split_state(s, known[1][k].copy(), t)
+    changing = {e.name for e in run.inputs.signals}
+    given: dict[str, Any] = {n: run.inputs.given[n] if n in changing else float(solution[n][k + 1]) for n in s.model.outer_inputs}
+    memories = {n: float(solution[n][k]) for n in s.model.memories}
+    return state, [given, memories], (t, end), replace(run.settings, step=end - t, times=None, progress=False)
 
 
 class MoreauRun(MoreauMarch, ProjectedRun):
@@ -195,7 +215,7 @@ def told_of_laws(found: Outcome, contacts: TreeContacts, limit: int) -> Outcome:
         found = replace(found, message="bodies move by hundreds of times their thickness within a step; take a smaller step=")
     if worst.residual > 0.0:
         a, b = (contacts.name_of(i) for i in (worst.shape_a, worst.shape_b))
-        if worst.residual == np.inf:
+        if f"status {NO_NUMBER} " in found.message:
             told = (
                 f"the restitution between '{a}' and '{b}' is not a number at {worst.speed:.6g} m/s (t = {worst.t:.6g} s); "
                 "give a restitution= that has a value at every speed"

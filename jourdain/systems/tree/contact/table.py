@@ -77,6 +77,8 @@ class ContactTable(WhatTouched):
         self._solution, self._again, self._noted = solution, again, noted
         #: The end of a first step that moves bodies apart which overlap at the start.
         self._apart = apart
+        #: The step that was looked at last, and its contacts.
+        self._last: tuple[int, Touches] | None = None
 
     def at(self, t: float) -> Touches:
         """The contacts of the step that holds an instant; the run must have kept every step."""
@@ -84,9 +86,12 @@ class ContactTable(WhatTouched):
         if not sol.metadata.get("every_step", False):
             raise InputError("contacts: the solution has not kept every step; simulate it without times= and outputs=")
         self._row(t)
-        k = int(np.clip(np.searchsorted(sol.t, t, side="left") - 1, 0, len(sol.t) - 2))
-        contacts, h = self._again(sol, k)
-        return Touches(_touches(contacts, h))
+        begin = max(t, np.nextafter(sol.t[0], np.inf))  # at the start, those of the first step
+        k = int(np.clip(np.searchsorted(sol.t, begin, side="left") - 1, 0, len(sol.t) - 2))
+        if self._last is None or self._last[0] != k:
+            contacts, h = self._again(sol, k)
+            self._last = k, Touches(_touches(contacts, h))
+        return self._last[1]
 
     def summary(self) -> str:
         """Pairs, the deepest penetration, the largest residual of the laws and the energy that contacts took."""
