@@ -290,10 +290,8 @@ class ContactEventRun(ProjectedRun):
     def _pull(self, t: float, x: np.ndarray, which: np.ndarray, rests: np.ndarray, leave: np.ndarray) -> np.ndarray:
         """Normal accelerations that contacts, which :meth:`_close` has taken for closed, would have under the forces of those that ``rests`` marks alone:
         what bounces on a body falls back onto it where that body is carried.  Forces are found where something may ``leave`` so slowly that it matters."""
-        rates, (J, Y) = np.zeros(len(x)), self._rows(which)
-        self._base(t, x, rates)
-        self._native(closed.changes)(t, x, x)
-        change, free = self.record.change[: 4 * len(which)].reshape(-1, 4)[:, :3].ravel(), rates[self.record.nq :][: self.record.nv]
+        J, Y = self._rows(which)
+        change, free = self._unforced(t, x, which)
         a, carry = change + J @ free, np.flatnonzero(rests & (self.record.contacts.sort[which] < DRY))
         most = 2.0 * LOW * self._size * (np.abs(change) + np.abs(J) @ np.abs(free))[::3]
         if len(carry) and np.any((leave > 0.0) & (leave**2 < most)):
@@ -305,6 +303,15 @@ class ContactEventRun(ProjectedRun):
                 p = solved(dense_problem(W, a[rows], ["contact"] * len(carry), mu, soft, True), tolerance=CARRIED * float(np.abs(a).max()))
                 a += J @ (Y[rows].T @ p)
         return np.asarray(a[::3])
+
+    def _unforced(self, t: float, x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """J̇ v, three rows each, of contacts that :meth:`_hold` has counted as closed, and v̇ without their forces."""
+        rates, r = np.zeros(len(x)), self.record
+        self._base(t, x, rates)
+        self._native(closed.changes)(t, x, x)
+        normal, vector = np.split(r.change[: 4 * len(which)].reshape(-1, 4).copy(), [1], axis=1)
+        tangents = r.contacts.axes[: 9 * r.contacts.count].reshape(-1, 3, 3)[which, 1:]
+        return np.c_[normal, np.einsum("kij,kj->ki", tangents, vector)].ravel(), rates[r.nq :][: r.nv]
 
     def _push(
         self, t: float, x: np.ndarray, which: np.ndarray, u: np.ndarray, J: np.ndarray, Y: np.ndarray, p: np.ndarray
@@ -417,10 +424,10 @@ class ContactEventRun(ProjectedRun):
     def _shock(self, t: float, x: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Painlevé: no finite forces hold the contacts; the impulses of a vanishing time do, and end the sliding (impact without collision)."""
         self._look(t, x)
+        self._hold(which, t)
         u, J, Y = self._speeds(x, which)
-        rates, r = np.zeros(len(x)), self.record
-        self._base(t, x, rates)
-        w = u + SHOCK * (J @ rates[r.nq : r.nq + r.nv])
+        change, free = self._unforced(t, x, which)
+        w = u + SHOCK * (change + J @ free)
         return self._push(t, x, which, u, J, Y, self._impulses(which, u, w, J, Y, max(1.0, float(np.abs(u).max()))))
 
     def _pairs(self, which: np.ndarray) -> str:
