@@ -222,7 +222,9 @@ def test_a_rod_jams_on_a_lift_as_under_gravity() -> None:
         start = {"j.x_rate": 2.0, "j.z": 0.5 * math.cos(0.4) + 0.01, "j.ry": -0.4, "j.ry_rate": 0.3, "j.z_rate": 0.15 * math.sin(0.4)}
         sol = s.simulate(start, 0.2, rtol=1e-10, atol=1e-12)
         assert [i.t for i in sol.contacts.impacts] == [0.0]
-        found.append([sol["j.x"][-1], sol["j.z"][-1] - (0.5 * G * 0.04 if lifted else 0.0), sol["j.ry"][-1], *sol.contacts.impacts[0].impulse])
+        found.append(
+            [sol["j.x"][-1], sol["j.z"][-1] - (0.5 * G * 0.04 if lifted else 0.0), sol["j.ry"][-1], *sol.contacts.impacts[0].impulse]
+        )
     np.testing.assert_allclose(found[0], found[1], atol=1e-9)
 
 
