@@ -46,6 +46,8 @@ MOST = 64
 POINTS, MOST_ROOM = 8, 20_000
 #: Gaps up to this part of the smallest size are closed; speeds up to this part of the largest are none.
 TOUCHING, SLOW = 1e-9, 1e-11
+#: Faces whose heights differ by up to this part of the smallest size are one.
+LEVEL = 1e-7
 #: Rebounds up to this part of the smallest size end in rest at once: the time in which they would have is told.
 LOW = 1e-12
 #: To what part of accelerations forces are found that carry what others bounce on: their size alone matters.
@@ -117,7 +119,7 @@ class ContactEventRun(ProjectedRun):
         rows = contacts.rows
         self._size = contacts.slack / 0.01
         reach = max(contacts.reaches.max(initial=0.0), self._size)
-        rows.slack, rows.h = 2.0 * reach, 0.0
+        rows.slack, rows.level, rows.h = 2.0 * reach, LEVEL * self._size, 0.0
         self.record = closed.make_closed(
             MOST, s.nq, s.nv, s.nz, contacts.booked, base=_called(native.rhs), projection=_called(native.project), rows=contacts.record.rows,
             rows_args=contacts.record.rows_args, turns=contacts.record.turns, contacts=rows.contacts, parts=contacts.parts,
@@ -523,7 +525,7 @@ class ContactEventRun(ProjectedRun):
     def give_back(self) -> None:
         """Keeps what was made for contacts for another run."""
         if hasattr(self, "contacts"):
-            self.contacts.rows.slack = self.contacts.slack
+            self.contacts.rows.slack, self.contacts.rows.level = self.contacts.slack, self.contacts.level
             self.contacts.release()
 
     def _take(self, then: Active) -> None:
