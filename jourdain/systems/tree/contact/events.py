@@ -64,6 +64,8 @@ ALIGNED = 0.99
 ROUNDS = 20
 #: Most rounds in which bounds of couples follow normal impulses.
 COUPLED = 60
+#: Contacts are in one place where their rows differ by no more than this part.
+BESIDE = 1e-4
 #: Seconds of force that stand for an impact without collision.
 SHOCK = 1e-11
 #: Energy by which velocities may be put right in a run: in parts of what was there and taken, and in J.
@@ -258,13 +260,26 @@ class ContactEventRun(ProjectedRun):
         return e
 
     def _impulses(self, which: np.ndarray, u: np.ndarray, w: np.ndarray, J: np.ndarray, Y: np.ndarray, size: float) -> np.ndarray:
-        """Impulses of contacts and of couples at them by their laws, for velocities w without any; dry friction in joints has none."""
+        """Impulses of contacts and of couples at them by their laws, for velocities w without any; of points that lie beside each other one takes them where
+        all together meet no laws: to rounding they would have to tell the velocities of one place from each other."""
+        try:
+            return self._solve_impulses(which, np.arange(len(which)), u, w, J, Y, size)
+        except SolverError:
+            alone = alone_in_place(J, w)
+            if len(alone) == len(which):
+                raise
+            return self._solve_impulses(which, alone, u, w, J, Y, size)
+
+    def _solve_impulses(
+        self, which: np.ndarray, some: np.ndarray, u: np.ndarray, w: np.ndarray, J: np.ndarray, Y: np.ndarray, size: float
+    ) -> np.ndarray:
+        """The same for ``some`` of them; dry friction in joints has none."""
         s, laws, p = self.record.contacts, self.contacts.record.impacts, np.zeros(3 * len(which))
         sort, law, number = s.sort[which], s.law[which], {int(k): i for i, k in enumerate(which)}
         moves = np.hypot(u[1::3], u[2::3]) > STICKING
         mu = np.where(moves, [laws.friction[law], laws.across[law]], [laws.static[law], laws.static_across[law]]).T
         parent = [number.get(int(s.parent[k]), -1) for k in which]
-        kept = [i for i in range(len(which)) if sort[i] < DRY or parent[i] >= 0]
+        kept = [i for i in some.tolist() if sort[i] < DRY or parent[i] >= 0]
         for _ in range(COUPLED):
             before, blocks, rows, coefficients, tied = p.copy(), list[str](), list[int](), list[np.ndarray](), list[tuple[int, float]]()
             for i in kept:
@@ -590,6 +605,16 @@ def forces_at(system: TreeSystem, state: State, inputs: Mapping[str, float] | No
         return run.contacts.wrench_channels(out[None], 0)
     finally:
         run.give_back()
+
+
+def alone_in_place(J: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Of contacts whose three rows are the same but for a little the one that closes fastest, with all that have no like."""
+    rows, size = J.reshape(-1, 3 * J.shape[1]), np.abs(J).max(initial=0.0)
+    found: list[int] = []
+    for i in np.argsort(w[::3], kind="stable").tolist():
+        if all(np.abs(rows[i] - rows[j]).max() > BESIDE * size for j in found):
+            found.append(i)
+    return np.array(sorted(found), dtype=int)
 
 
 def set_valued(model: Model) -> str:
