@@ -27,6 +27,8 @@ from .vectors import across, axis, cross, dot, inward, length, minus, outward, p
 CONE_SLACK, OWN = 1e-7, 1e-12
 #: Contacts of one shape with neighbouring triangles that differ by less (part of the size) are one.
 ALIKE = 1e-5
+#: What a triangle knows of a normal at its edges and corners: the surface has none there, this triangle speaks for it, or one beside it.
+NOT_THERE, SPEAKS, ANOTHER = range(3)
 #: Halvings of a height below which there are as many vertices as there is room for.
 HALVINGS = 40
 
@@ -79,31 +81,35 @@ def _corner(scene: Any, k: int) -> Any:
 
 
 @jit
-def _edge_may(scene: Any, hull: Any, t: int, k: int, n: Any, normal: Any) -> bool:
-    """Whether the surface has the normal n at edge k of a triangle, and the triangle speaks for the edge."""
+def _edge_may(scene: Any, hull: Any, t: int, k: int, n: Any, normal: Any) -> int:
+    """Whether the surface has the normal n at edge k of a triangle, and whether this triangle or the one beyond speaks for the edge."""
     e = 3 * (hull.first_face + t) + k
     beyond = scene.beyond[e]
-    if scene.sharp[e] < 1 or (beyond >= 0 and beyond < t):
-        return False
+    if scene.sharp[e] < 1:
+        return NOT_THERE
     side = minus(_corner(scene, (k + 1) % 3), _corner(scene, k))
     out = cross(side, normal)
     away = outward(scene.world, scene.b, vector(scene.away, e, 0))
     good = dot(n, normal) >= 0.0 if beyond < 0 else dot(n, away) >= -CONE_SLACK
-    return good and dot(n, out) >= -CONE_SLACK * length(out)
+    if not (good and dot(n, out) >= -CONE_SLACK * length(out)):
+        return NOT_THERE
+    return ANOTHER if beyond >= 0 and beyond < t else SPEAKS
 
 
 @jit
-def _vertex_may(scene: Any, hull: Any, t: int, k: int, n: Any) -> bool:
-    """Whether the surface has the normal n at corner k of a triangle, and the triangle speaks for the vertex."""
+def _vertex_may(scene: Any, hull: Any, t: int, k: int, n: Any) -> int:
+    """The same at corner k of a triangle."""
     v = scene.triangles[3 * (hull.first_face + t) + k]
     place = hull.first_vertex + v
-    if scene.vertex_owner[place] != t or scene.outstanding[place] == 0:
-        return False
+    if scene.outstanding[place] == 0:
+        return NOT_THERE
     m, q, good = inward(scene.world, scene.b, n), vector(scene.vertices, place, 0), True
     for j in range(scene.ring_from[hull.first_ring + v], scene.ring_from[hull.first_ring + v + 1]):
         d = minus(vector(scene.vertices, hull.first_vertex + scene.ring[hull.ring + j], 0), q)
         good = good and dot(m, d) <= CONE_SLACK * length(d)
-    return good
+    if not good:
+        return NOT_THERE
+    return SPEAKS if scene.vertex_owner[place] == t else ANOTHER
 
 
 @jit
@@ -123,9 +129,9 @@ def ball_on(scene: Any, hull: Any, t: int, normal: Any, c: Any, r: float, featur
     d, n, part = from_triangle(scene, c, normal)
     if part > 0:
         own = dot(n, normal) > 1.0 - OWN  # just over the rim of the triangle: the one beside it says the same
-        if part < 4 and not own and not _edge_may(scene, hull, t, part - 1, n, normal):
+        if part < 4 and not own and _edge_may(scene, hull, t, part - 1, n, normal) != SPEAKS:
             return
-        if part > 3 and not own and not _vertex_may(scene, hull, t, part - 4, n):
+        if part > 3 and not own and _vertex_may(scene, hull, t, part - 4, n) != SPEAKS:
             return
     if -r <= d <= r + scene.near:
         q = plus(c, -r, n)
@@ -215,14 +221,17 @@ def _convex_on(scene: Any, hull: Any, t: int, pb: Any, normal: Any) -> None:
     if dot(n, normal) > 1.0 - OWN:
         _on_own_normal(scene, hull, t, pb, normal, size, False)
         return
-    part = _part_along(scene, n, size)
+    part, who = _part_along(scene, n, size), NOT_THERE
     if 0 < part < 4:
-        if _edge_may(scene, hull, t, part - 1, n, normal):
+        who = _edge_may(scene, hull, t, part - 1, n, normal)
+        if who == SPEAKS:
             _to_edge(scene, part - 1)
             settle(scene, pb, n, s, qa, qb, size)
-            return
-    elif part > 3 and _vertex_may(scene, hull, t, part - 4, n):
-        settle_point(scene, n, s, qa)
+    elif part > 3:
+        who = _vertex_may(scene, hull, t, part - 4, n)
+        if who == SPEAKS:
+            settle_point(scene, n, s, qa)
+    if who != NOT_THERE:  # what another triangle says of an edge or a corner is no depth along the normal of this one
         return
     if s - r < 0.0 or dot(n, normal) > 0.9:
         _on_own_normal(scene, hull, t, pb, normal, size, s - r < 0.0)
