@@ -27,8 +27,13 @@ from .vectors import across, axis, cross, dot, inward, length, minus, outward, p
 CONE_SLACK, OWN = 1e-7, 1e-12
 #: Contacts of one shape with neighbouring triangles that differ by less (part of the size) are one.
 ALIKE = 1e-5
-#: What a triangle knows of a normal at its edges and corners: the surface has none there, this triangle speaks for it, or one beside it.
-NOT_THERE, SPEAKS, ANOTHER = range(3)
+#: What a triangle knows of a normal at its edges and corners: the surface does not bend outwards there, this triangle speaks for it, one beside it, or the
+#: surface bends, but has not this normal.
+NOT_THERE, SPEAKS, ANOTHER, BEYOND = range(4)
+#: A triangle that a shape crosses near a bend tells no depth that is so many times what would take the shape off the triangle.
+DEEPER = 4.0
+#: In the place of a depth: a triangle has told what it knows.
+TOLD = -1e300
 #: Halvings of a height below which there are as many vertices as there is room for.
 HALVINGS = 40
 
@@ -92,7 +97,7 @@ def _edge_may(scene: Any, hull: Any, t: int, k: int, n: Any, normal: Any) -> int
     away = outward(scene.world, scene.b, vector(scene.away, e, 0))
     good = dot(n, normal) >= 0.0 if beyond < 0 else dot(n, away) >= -CONE_SLACK
     if not (good and dot(n, out) >= -CONE_SLACK * length(out)):
-        return NOT_THERE
+        return BEYOND
     return ANOTHER if beyond >= 0 and beyond < t else SPEAKS
 
 
@@ -108,7 +113,7 @@ def _vertex_may(scene: Any, hull: Any, t: int, k: int, n: Any) -> int:
         d = minus(vector(scene.vertices, hull.first_vertex + scene.ring[hull.ring + j], 0), q)
         good = good and dot(m, d) <= CONE_SLACK * length(d)
     if not good:
-        return NOT_THERE
+        return BEYOND
     return SPEAKS if scene.vertex_owner[place] == t else ANOTHER
 
 
@@ -209,32 +214,43 @@ def _on_own_normal(scene: Any, hull: Any, t: int, pb: Any, normal: Any, size: fl
 
 
 @jit
-def _convex_on(scene: Any, hull: Any, t: int, pb: Any, normal: Any) -> None:
-    """A convex shape and a triangle."""
+def _convex_on(scene: Any, hull: Any, t: int, pb: Any, normal: Any, alone: bool) -> float:
+    """A convex shape and a triangle, which tells all it sees where it is ``alone``.
+
+    What it leaves to others beside it, which may see less of the shape, is the gap that is returned: at an edge for which another speaks, and where it is crossed near a
+    bend by much less than the shape lies below its plane.
+    """
     a, b = scene.a, scene.b
     r = rounding(scene, a)
     side = sqrt(max(_square(scene, 0), _square(scene, 1), _square(scene, 2)))
     size = min(scene.solids[a].size, side)
     near, n, s, qa, qb = convex_direction(scene, a, b, pb, scene.near + r, size)
     if not near:
-        return
+        return TOLD
     if dot(n, normal) > 1.0 - OWN:
         _on_own_normal(scene, hull, t, pb, normal, size, False)
-        return
+        return TOLD
     part, who = _part_along(scene, n, size), NOT_THERE
     if 0 < part < 4:
         who = _edge_may(scene, hull, t, part - 1, n, normal)
-        if who == SPEAKS:
-            _to_edge(scene, part - 1)
-            settle(scene, pb, n, s, qa, qb, size)
     elif part > 3:
         who = _vertex_may(scene, hull, t, part - 4, n)
-        if who == SPEAKS:
+    if who == ANOTHER and not alone:
+        return s - r if s - r < 0.0 else TOLD
+    if SPEAKS <= who <= ANOTHER:
+        if part < 4:
+            _to_edge(scene, part - 1)
+            settle(scene, pb, n, s, qa, qb, size)
+        else:
             settle_point(scene, n, s, qa)
-    if who != NOT_THERE:  # what another triangle says of an edge or a corner is no depth along the normal of this one
-        return
+        return TOLD
     if s - r < 0.0 or dot(n, normal) > 0.9:
+        if who == BEYOND and s - r < 0.0 and not alone:
+            own, _w = separation(scene, a, b, pb, normal)
+            if own - r < DEEPER * (s - r):
+                return s - r
         _on_own_normal(scene, hull, t, pb, normal, size, s - r < 0.0)
+    return TOLD
 
 
 @hot
@@ -276,6 +292,15 @@ def unite_contacts(scene: Any, first: int) -> None:
     scene.count = end
 
 
+@jit
+def _penetrates(scene: Any, first: int) -> bool:
+    """Whether a contact of the pair is closed."""
+    found = False
+    for i in range(first, min(scene.count, scene.contacts.size)):
+        found = found or scene.contacts[i].gap < 0.0
+    return found
+
+
 @kernel
 def on_surface(address: int) -> int:
     """A sphere or convex shape and a surface of triangles."""
@@ -283,7 +308,7 @@ def on_surface(address: int) -> int:
     pb, solid = between(scene), scene.solids[scene.b]
     hull = scene.hulls[solid.hull]
     box_in_surface(scene, pb)
-    depth, t, first = 1, 0, scene.count
+    depth, t, first, left, least = 1, 0, scene.count, -1, TOLD
     scene.stack[0] = 1
     while t >= 0:
         t, depth = next_triangle(scene, hull, depth)
@@ -292,7 +317,11 @@ def on_surface(address: int) -> int:
             if scene.solids[scene.a].kind == SPHERE:
                 ball_on(scene, hull, t, normal, (0.0, 0.0, 0.0), scene.solids[scene.a].x, 0)
             else:
-                _convex_on(scene, hull, t, pb, normal)
+                gap = _convex_on(scene, hull, t, pb, normal, False)
+                if gap > least and dot(_corner(scene, 0), normal) <= 0.0:
+                    left, least = t, gap
+    if left >= 0 and not _penetrates(scene, first):  # all left it to others
+        _convex_on(scene, hull, left, pb, load(scene, hull, left, pb), True)
     unite_contacts(scene, first)
     scene.triangle = 0
     return 0
