@@ -416,3 +416,17 @@ def test_a_corner_that_slides_off_an_edge_turns_no_body() -> None:
     steps = s.simulate(start, 0.02, method="moreau", step=1e-5)
     for name in (*s.coordinate_names, *s.velocity_names):
         np.testing.assert_allclose(sol[name][-1], steps[name][-1], atol=2e-3 if "rate" in name or "omega" in name else 2e-5)
+
+
+@pytest.mark.parametrize("dip", [1e-2, 1e-4, 1e-6])
+def test_a_grazing_touch_within_a_step_is_met(dip: float) -> None:
+    """A tip on a circle that dips below the floor and comes back before the step ends: both its ends see it above."""
+    m = jd.Model("grazing", gravity=(0, 0, 0))
+    m.ground.shapes.append(jd.plane())
+    body = m.body("b", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    body.shapes.append(jd.sphere(0.05).at(0, 0, -0.5))
+    m.sequence("j", m.ground, body, ["Tx", "Tz", "Ry"])
+    m.contact("floor", law=rigid(restitution=0.5))
+    sol = m.compile().simulate({"j.z": 0.55 - dip, "j.ry": -1.0, "j.ry_rate": 2.0}, 1.0, rtol=1e-8)
+    assert len(sol.contacts.impacts) == 1
+    assert abs(sol.contacts.impacts[0].t - 0.5 * (1.0 - math.acos(1.0 - 2.0 * dip))) < 1e-8
