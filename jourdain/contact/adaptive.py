@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 from ..errors import InputError
 from ..structures.parts.dofs import Array
 from .bodies import CUTOFF, GRAVITY, FastBody, Modal
+from .bounds import MARGIN
 from .coefficient import checked_speed
 from .hertz_theory import hertz_stiffness
 from .impact import MOST_CONTACTS, Contact, Pair, contacts_of
@@ -43,8 +44,9 @@ class Phase:
 
 
 def decay(square: Array, sigma: Array) -> Array:
-    """μ of q̈ + 2σq̇ + ω²q = 0: σ, or σ − √(σ² − ω²) where it creeps (15)."""
-    return np.where(sigma**2 <= square, sigma, sigma - np.sqrt(np.maximum(sigma**2 - square, 0.0)))
+    """μ of q̈ + 2σq̇ + ω²q = 0: σ, or σ − √(σ² − ω²) where it creeps (15), a little less since K′ would be zero."""
+    creeping = square / np.maximum(sigma + np.sqrt(np.maximum(sigma**2 - square, 0.0)), 1e-300)
+    return np.where(sigma**2 < square, sigma, creeping * (1 - MARGIN))
 
 
 def amplitude(q: Array, v: Array, square: Array, sigma: Array) -> Array:

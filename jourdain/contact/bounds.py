@@ -31,8 +31,12 @@ def decay_rate(M: ArrayLike, D: ArrayLike, K: ArrayLike) -> float:
     least = 0.5 * max(float(damping[0]), 0.0)
     if positive_definite(K - least * D + least**2 * M, K):
         return least
-    most, stiffness = float(damping[-1]), float(sl.eigh(K, M, eigvals_only=True)[0])
-    return min(least, 0.5 * (most - np.sqrt(max(most**2 - 4 * stiffness, 0.0))) * (1 - MARGIN))
+    most, stiffness = float(damping[-1]), max(float(sl.eigh(K, M, eigvals_only=True)[0]), 0.0)
+    # ½[d − √(d² − 4λ)] would lose all digits of a mode that creeps
+    rate = min(least, 2 * stiffness / (most + np.sqrt(max(most**2 - 4 * stiffness, 0.0))) * (1 - MARGIN))
+    while rate > 0 and not np.linalg.eigvalsh(K - rate * D + rate**2 * M)[0] > 0:
+        rate *= 0.5  # λ_min(K*) is known to rounding of λ_max
+    return rate
 
 
 def matrices(*given: ArrayLike) -> tuple[Array, Array, Array]:

@@ -16,7 +16,7 @@ from ..errors import InputError, SolverError
 from ..native.disk_cache import read_cache, write_cache
 from ..shown import Shown
 from ..structures.parts.dofs import Array
-from ..symbolic import Expr
+from ..symbolic import Expr, clip
 from ..symbolic import log as symbolic_log
 from ..symbolic.tables import Table, number_table
 from .bodies import CUTOFF, FastBody, rigid
@@ -237,9 +237,10 @@ class RestitutionTable:
         return number_table(np.log(self.speed), self.value, name="restitution")
 
     def __call__(self, v: Any) -> Any:
+        low, high = float(self.speed[0]), float(self.speed[-1])  # what rests or leaves has no logarithm
         if isinstance(v, Expr):
-            return self.spline(symbolic_log(v))
-        return self.spline.value((0,), np.log(np.asarray(v, float)))[()]
+            return self.spline(symbolic_log(clip(v, low, high)))
+        return self.spline.value((0,), np.log(np.clip(np.asarray(v, float), low, high)))[()]
 
     def rows(self) -> Iterable[tuple[float, float, float, float]]:
         """Speed (m/s), e, impulse (N s), duration (s)."""

@@ -191,6 +191,17 @@ def test_T6_the_printed_bound_fails() -> None:
     assert (np.abs(y) <= bounds.displacement(t)[:, 0] * (1 + 1e-12)).all()
 
 
+@pytest.mark.parametrize("damping", [1e3, 1e6, 1e8, 1e12])
+def test_T6_bounds_hold_where_a_mode_creeps(damping: float) -> None:
+    """μ = 2k/(d + √(d² − 4k)): as ½[d − √(d² − 4k)] it was too large by rounding, K′ negative, and the bound zero, so that the mode was dropped at once."""
+    bounds = C.ResponseBounds([[1.0]], [[damping]], [[1.0]], [1.0], [0.0])
+    slow = 2.0 / (damping + np.sqrt(damping**2 - 4.0))
+    t = np.array([0.0, 0.5, 1.0, 5.0]) / slow
+    assert (np.exp(-slow * t) <= bounds.displacement(t)[:, 0] * (1 + 1e-9)).all()
+    assert_allclose(bounds.rate, slow, rtol=2e-6)
+    assert 1.0 - 1e-5 <= float(bounds.below(1e-3)[0]) * slow / np.log(1e3) < 1.06
+
+
 def test_T6_independent_parts_have_their_own_rates() -> None:
     bounds = C.ResponseBounds(np.eye(2), np.diag([0.1, 4.0]), np.diag([9.0, 100.0]), [1.0, 1.0], [0.0, 0.0])
     assert_allclose(bounds.rate, [0.05, 2.0])

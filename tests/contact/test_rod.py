@@ -185,6 +185,9 @@ def test_T13_kept_table_is_the_model(monkeypatch, tmp_path) -> None:
     assert_allclose(table(np.array([0.01, 2.0])), [e.at(0.05).value, e.at(0.8).value])  # the ends hold
     x = jd.symbol("x")
     assert_allclose(jd.evaluate(table(x), {x: 0.4}), table(0.4), rtol=1e-14)
+    assert_allclose(
+        [table(-0.1), table(0.0), *(jd.evaluate(table(x), {x: v}) for v in (-0.1, 0.0))], table(0.05), rtol=1e-14
+    )  # what leaves
     import jourdain.contact.coefficient as module
 
     monkeypatch.setattr(module, "computed", lambda *_, **__: pytest.fail("computed again"))

@@ -13,8 +13,8 @@ from .records import BOX, CONE, CYLINDER, PLANE, POLYHEDRON
 from .supports import rounding, support
 from .vectors import axis, dot, inward, minus, outward, vector
 
-#: Products of normals that are the same.
-SAME = 1.0 - 1e-10
+#: Products of normals that are nearly the same: what curves strikes an edge so, deep enough along the face beside it to be no matter of height.
+SAME = 1.0 - 1e-6
 
 
 @hot

@@ -27,6 +27,13 @@ from .vectors import across, axis, cross, dot, inward, length, minus, outward, p
 CONE_SLACK, OWN = 1e-7, 1e-12
 #: Contacts of one shape with neighbouring triangles that differ by less (part of the size) are one.
 ALIKE = 1e-5
+#: What a triangle knows of a normal at its edges and corners: the surface does not bend outwards there, this triangle speaks for it, one beside it, or the
+#: surface bends, but has not this normal.
+NOT_THERE, SPEAKS, ANOTHER, BEYOND = range(4)
+#: A triangle that a shape crosses near a bend tells no depth that is so many times what would take the shape off the triangle.
+DEEPER = 4.0
+#: In the place of a depth: a triangle has told what it knows.
+TOLD = -1e300
 #: Halvings of a height below which there are as many vertices as there is room for.
 HALVINGS = 40
 
@@ -79,56 +86,35 @@ def _corner(scene: Any, k: int) -> Any:
 
 
 @jit
-def _edge_has(scene: Any, hull: Any, t: int, k: int, n: Any, normal: Any) -> bool:
-    """Whether the surface has the normal n at edge k of a triangle."""
+def _edge_may(scene: Any, hull: Any, t: int, k: int, n: Any, normal: Any) -> int:
+    """Whether the surface has the normal n at edge k of a triangle, and whether this triangle or the one beyond speaks for the edge."""
     e = 3 * (hull.first_face + t) + k
     beyond = scene.beyond[e]
     if scene.sharp[e] < 1:
-        return False
+        return NOT_THERE
     side = minus(_corner(scene, (k + 1) % 3), _corner(scene, k))
     out = cross(side, normal)
     away = outward(scene.world, scene.b, vector(scene.away, e, 0))
     good = dot(n, normal) >= 0.0 if beyond < 0 else dot(n, away) >= -CONE_SLACK
-    return good and dot(n, out) >= -CONE_SLACK * length(out)
-
-
-@hot
-def _speaks(scene: Any, hull: Any, t: int, k: int) -> bool:
-    """Whether a triangle speaks for its edge k, and not the one beyond it."""
-    beyond = scene.beyond[3 * (hull.first_face + t) + k]
-    return beyond < 0 or beyond >= t
+    if not (good and dot(n, out) >= -CONE_SLACK * length(out)):
+        return BEYOND
+    return ANOTHER if beyond >= 0 and beyond < t else SPEAKS
 
 
 @jit
-def _edge_may(scene: Any, hull: Any, t: int, k: int, n: Any, normal: Any) -> bool:
-    """Whether the surface has the normal n at edge k of a triangle, and the triangle speaks for the edge."""
-    return _speaks(scene, hull, t, k) and _edge_has(scene, hull, t, k, n, normal)
-
-
-@jit
-def _vertex_has(scene: Any, hull: Any, t: int, k: int, n: Any) -> bool:
-    """Whether the surface has the normal n at corner k of a triangle."""
+def _vertex_may(scene: Any, hull: Any, t: int, k: int, n: Any) -> int:
+    """The same at corner k of a triangle."""
     v = scene.triangles[3 * (hull.first_face + t) + k]
     place = hull.first_vertex + v
     if scene.outstanding[place] == 0:
-        return False
+        return NOT_THERE
     m, q, good = inward(scene.world, scene.b, n), vector(scene.vertices, place, 0), True
     for j in range(scene.ring_from[hull.first_ring + v], scene.ring_from[hull.first_ring + v + 1]):
         d = minus(vector(scene.vertices, hull.first_vertex + scene.ring[hull.ring + j], 0), q)
         good = good and dot(m, d) <= CONE_SLACK * length(d)
-    return good
-
-
-@hot
-def _owns(scene: Any, hull: Any, t: int, k: int) -> bool:
-    """Whether a triangle speaks for its corner k."""
-    return scene.vertex_owner[hull.first_vertex + scene.triangles[3 * (hull.first_face + t) + k]] == t  # type: ignore[no-any-return]
-
-
-@jit
-def _vertex_may(scene: Any, hull: Any, t: int, k: int, n: Any) -> bool:
-    """Whether the surface has the normal n at corner k of a triangle, and the triangle speaks for the vertex."""
-    return _owns(scene, hull, t, k) and _vertex_has(scene, hull, t, k, n)
+    if not good:
+        return BEYOND
+    return SPEAKS if scene.vertex_owner[place] == t else ANOTHER
 
 
 @jit
@@ -148,9 +134,9 @@ def ball_on(scene: Any, hull: Any, t: int, normal: Any, c: Any, r: float, featur
     d, n, part = from_triangle(scene, c, normal)
     if part > 0:
         own = dot(n, normal) > 1.0 - OWN  # just over the rim of the triangle: the one beside it says the same
-        if part < 4 and not own and not _edge_may(scene, hull, t, part - 1, n, normal):
+        if part < 4 and not own and _edge_may(scene, hull, t, part - 1, n, normal) != SPEAKS:
             return
-        if part > 3 and not own and not _vertex_may(scene, hull, t, part - 4, n):
+        if part > 3 and not own and _vertex_may(scene, hull, t, part - 4, n) != SPEAKS:
             return
     if -r <= d <= r + scene.near:
         q = plus(c, -r, n)
@@ -228,31 +214,43 @@ def _on_own_normal(scene: Any, hull: Any, t: int, pb: Any, normal: Any, size: fl
 
 
 @jit
-def _convex_on(scene: Any, hull: Any, t: int, pb: Any, normal: Any) -> None:
-    """A convex shape and a triangle."""
+def _convex_on(scene: Any, hull: Any, t: int, pb: Any, normal: Any, alone: bool) -> float:
+    """A convex shape and a triangle, which tells all it sees where it is ``alone``.
+
+    What it leaves to others beside it, which may see less of the shape, is the gap that is returned: at an edge for which another speaks, and where it is crossed near a
+    bend by much less than the shape lies below its plane.
+    """
     a, b = scene.a, scene.b
     r = rounding(scene, a)
     side = sqrt(max(_square(scene, 0), _square(scene, 1), _square(scene, 2)))
     size = min(scene.solids[a].size, side)
     near, n, s, qa, qb = convex_direction(scene, a, b, pb, scene.near + r, size)
     if not near:
-        return
+        return TOLD
     if dot(n, normal) > 1.0 - OWN:
         _on_own_normal(scene, hull, t, pb, normal, size, False)
-        return
-    part = _part_along(scene, n, size)
+        return TOLD
+    part, who = _part_along(scene, n, size), NOT_THERE
     if 0 < part < 4:
-        if _edge_has(scene, hull, t, part - 1, n, normal):
-            if _speaks(scene, hull, t, part - 1):
-                _to_edge(scene, part - 1)
-                settle(scene, pb, n, s, qa, qb, size)
-            return
-    elif part > 3 and _vertex_has(scene, hull, t, part - 4, n):
-        if _owns(scene, hull, t, part - 4):
+        who = _edge_may(scene, hull, t, part - 1, n, normal)
+    elif part > 3:
+        who = _vertex_may(scene, hull, t, part - 4, n)
+    if who == ANOTHER and not alone:
+        return s - r if s - r < 0.0 else TOLD
+    if SPEAKS <= who <= ANOTHER:
+        if part < 4:
+            _to_edge(scene, part - 1)
+            settle(scene, pb, n, s, qa, qb, size)
+        else:
             settle_point(scene, n, s, qa)
-        return
+        return TOLD
     if s - r < 0.0 or dot(n, normal) > 0.9:
+        if who == BEYOND and s - r < 0.0 and not alone:
+            own, _w = separation(scene, a, b, pb, normal)
+            if own - r < DEEPER * (s - r):
+                return s - r
         _on_own_normal(scene, hull, t, pb, normal, size, s - r < 0.0)
+    return TOLD
 
 
 @hot
@@ -294,6 +292,15 @@ def unite_contacts(scene: Any, first: int) -> None:
     scene.count = end
 
 
+@jit
+def _penetrates(scene: Any, first: int) -> bool:
+    """Whether a contact of the pair is closed."""
+    found = False
+    for i in range(first, min(scene.count, scene.contacts.size)):
+        found = found or scene.contacts[i].gap < 0.0
+    return found
+
+
 @kernel
 def on_surface(address: int) -> int:
     """A sphere or convex shape and a surface of triangles."""
@@ -301,7 +308,7 @@ def on_surface(address: int) -> int:
     pb, solid = between(scene), scene.solids[scene.b]
     hull = scene.hulls[solid.hull]
     box_in_surface(scene, pb)
-    depth, t, first = 1, 0, scene.count
+    depth, t, first, left, least = 1, 0, scene.count, -1, TOLD
     scene.stack[0] = 1
     while t >= 0:
         t, depth = next_triangle(scene, hull, depth)
@@ -310,7 +317,11 @@ def on_surface(address: int) -> int:
             if scene.solids[scene.a].kind == SPHERE:
                 ball_on(scene, hull, t, normal, (0.0, 0.0, 0.0), scene.solids[scene.a].x, 0)
             else:
-                _convex_on(scene, hull, t, pb, normal)
+                gap = _convex_on(scene, hull, t, pb, normal, False)
+                if gap > least and dot(_corner(scene, 0), normal) <= 0.0:
+                    left, least = t, gap
+    if left >= 0 and not _penetrates(scene, first):  # all left it to others
+        _convex_on(scene, hull, left, pb, load(scene, hull, left, pb), True)
     unite_contacts(scene, first)
     scene.triangle = 0
     return 0

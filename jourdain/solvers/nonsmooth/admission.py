@@ -41,8 +41,8 @@ def select(m: Any, h: float, free: Any) -> None:
         bounces = e > 0.0 and gap + 0.5 * h * before < 0.0 and fast
         # an impact is one impulse: shared by two steps it would meet two directions of friction
         strikes = e == 0.0 and fast and gap + h * after < 0.0 and not _lands_flat(s, k, h)
-        # a contact that rebounds must not be braked before it touches
-        near = gap + h * min(before, after) < m.slack + m.rows_args.moved if e == 0.0 else gap < TOUCHING * m.slack
+        # a contact that rebounds must not be braked before it touches, however near it is
+        near = gap + h * min(before, after) < m.slack + m.rows_args.moved if e == 0.0 else gap < TOUCHING * m.slack and not fast
         if not (bounces or near):
             continue
         admit(m, k, kept, e, before, after, 0.0 if strikes else max(0.0, gap / h), bounces, free)

@@ -5,7 +5,8 @@ u_N⁺ = s ≥ 0 with the speeds s for which the impulse of the expansion p_E = 
 
     p_E = e p_C  (Poisson),    p_E s = e² p_C |u_N⁻|  (Stronge: ½ p_E s is the work of a force that grows in proportion),
 
-found by iteration, each with a solution of the whole problem.  Where friction makes energy grow nevertheless, the expansion is shortened until it does not.
+found by secants, each with a solution of the whole problem.  Where friction makes energy grow nevertheless, the expansion is shortened by no more than until it
+does not.
 """
 
 from __future__ import annotations
@@ -17,15 +18,21 @@ from ...native.call import address as at
 from ...native.call import call
 from ...native.kernel import hot, jit
 from ...native.record import Floats, Integers, Record
-from ..complementarity.operator import local_of, velocities
+from ..complementarity.operator import velocities
 from ..complementarity.solve import carry_out
 
 #: Laws of impact.
 NEWTON, POISSON, STRONGE = range(3)
 #: Sliding below this speed (m/s) is rest for static friction.
 STICKING = 1e-6
-#: Most solutions of an expansion, and of shortening one; the part of an impulse to which a law of impact is met.
-EXPANSIONS, SHORTER, MET = 60, 40, 1e-10
+#: Most solutions of an expansion, and of shortening one; the part of an impulse to which a law of impact is met, by few contacts and by many.
+EXPANSIONS, SHORTER, MET, ROUGHLY_MET = 60, 40, 1e-10, 1e-7
+#: So few contacts have their laws solved to a part of the tolerance.
+FEW, FINELY = 16, 1e-3
+#: Changes of a speed that tell nothing of its impulse, and the longest step in parts of what W says.
+STILL, QUICKEST = 1e-9, 2.0
+#: The part of speeds by which an expansion is first made shorter, and to which that is found.
+SLIGHTLY, NO_SHORTER = 1e-9, 1e-6
 
 
 class Impacts(Record):
@@ -49,6 +56,11 @@ class Impacts(Record):
     after: Floats
     compression: Floats
     free: Floats
+    wanted: Floats  # speeds after an expansion by the laws, before it is made shorter
+    missing: Floats  # impulses of expansion that laws want more (3)
+    earlier: Floats  # speeds of the solution before, by how much they were missed then, and steps in parts of that
+    missed: Floats
+    pace: Floats
     acting: int  # contacts with an expansion
 
 
@@ -95,47 +107,80 @@ def _gained(m: Any, problem: Any, p: Any) -> float:
 
 
 @jit
-def _missed(m: Any, problem: Any, p: Any, laws: Any) -> float:
-    """The largest part of an impulse by which a law of impact is missed; speeds go on towards it."""
-    worst = 0.0
+def _missed(m: Any, problem: Any, p: Any, laws: Any, slow: float, met: float) -> Any:
+    """By how much (m/s) laws of impact are missed, at most, and by which contact; speeds go on towards them.
+
+    By W times the impulses δ that are missing: where all contacts press, speeds follow as those do, and of redundant contacts impulses that move nothing are
+    open.  Where friction holds a contact, (W⁻¹)_NN may be many times 1/W_NN: each goes by its secant.
+    """
+    missing, most, which = m.missing, 0.0, -1
+    for k in range(problem.blocks):
+        row = 3 * k
+        missing[row] = missing[row + 1] = missing[row + 2] = 0.0
+        if m.after[k] < 0.0 or m.compression[k] <= 0.0:
+            continue
+        speed, e, pc, s = -m.before[k], restitution(m, laws[k], -m.before[k]), m.compression[k], m.after[k]
+        stronge = m.law[laws[k]] == STRONGE and s > 0.0
+        miss = (e * e * pc * speed / s if stronge else e * pc) - (p[row] - pc)
+        if s > 0.0 or miss > 0.0:
+            missing[row] = miss
+    velocities(problem, missing, problem.u)
     for k in range(problem.blocks):
         if m.after[k] < 0.0 or m.compression[k] <= 0.0:
             continue
-        speed = -m.before[k]
-        e, pc = restitution(m, laws[k], speed), m.compression[k]
-        pe, s = p[3 * k] - pc, m.after[k]
-        wanted = e * pc
-        if m.law[laws[k]] == STRONGE and s > 0.0:
-            wanted = e * e * pc * speed / s
-        miss = wanted - pe
-        if m.law[laws[k]] == STRONGE:
-            miss *= 0.5  # both factors follow the speed
-        if s > 0.0 or miss > 0.0:
-            worst = max(worst, abs(miss) / pc)
-        m.after[k] = max(0.0, s + local_of(problem, k).normal * miss)
-    return worst
+        wanted, s = problem.u[3 * k] - problem.w[3 * k], m.after[k]
+        if abs(wanted) > most and abs(missing[3 * k]) > met * m.compression[k]:
+            most, which = abs(wanted), k
+        moved = s - m.earlier[k]
+        if abs(moved) > STILL * -m.before[k] and moved * (m.missed[k] - wanted) > 0.0:
+            m.pace[k] = min(max(moved / (m.missed[k] - wanted), 0.05 * m.pace[k]), min(4.0 * m.pace[k], QUICKEST))
+        m.earlier[k], m.missed[k] = s, wanted
+        m.after[k] = max(0.0, s + m.pace[k] * wanted)
+    return (most, which) if most > slow else (0.0, -1)
+
+
+@jit
+def _shorten(m: Any, blocks: int, part: float) -> None:
+    """Lets expansions end with a part of the speeds that their laws want."""
+    for k in range(blocks):
+        if m.after[k] >= 0.0:
+            m.after[k] = part * m.wanted[k]
 
 
 @jit
 def expand(m: Any, task: Any, solver: int, laws: Any, tolerance: float, limit: int) -> float:
-    """From the impulses of a compression to those after the expansion; the residual of the laws of contact."""
+    """From the impulses of a compression to those after the expansion; the residual of the laws of contact and of impact."""
     problem, p = task.problem, task.p
+    few = problem.blocks <= FEW
+    finely, met = (FINELY * tolerance, MET) if few else (tolerance, ROUGHLY_MET)
     for k in range(problem.blocks):
         m.compression[k] = p[3 * k]
         if m.after[k] >= 0.0 and p[3 * k] > 0.0:
             m.after[k] = -m.before[k] * restitution(m, laws[k], -m.before[k])
-    residual = _expand(m, task, solver, tolerance, limit)
-    for _ in range(EXPANSIONS):
-        if _missed(m, problem, p, laws) <= MET:
-            break
-        residual = _expand(m, task, solver, tolerance, limit)
-    for _ in range(SHORTER):
-        if _gained(m, problem, p) <= 0.0:
-            break
+        m.pace[k], m.earlier[k], m.missed[k] = (0.5 if m.law[laws[k]] == STRONGE else 1.0), m.after[k], 0.0
+    residual = _expand(m, task, solver, finely, limit)
+    for n in range(EXPANSIONS):
         for k in range(problem.blocks):
-            if m.after[k] > 0.0:
-                m.after[k] *= 0.5
-        residual = _expand(m, task, solver, tolerance, limit)
+            m.wanted[k] = m.after[k]
+        most, which = _missed(m, problem, p, laws, finely, met)
+        if which < 0:
+            break
+        if n == EXPANSIONS - 1:
+            task.worst, residual = (which, most) if most > residual else (task.worst, residual)
+            break
+        residual = _expand(m, task, solver, finely, limit)
+    low, high, less = 0.0, 1.0, SLIGHTLY
+    if _gained(m, problem, p) > 0.0:
+        for n in range(SHORTER):
+            last = n == SHORTER - 1
+            part = low if last else max(0.5 * (low + high), high - less)
+            less *= 16.0
+            _shorten(m, problem.blocks, part)
+            residual = _expand(m, task, solver, finely, limit)
+            good = _gained(m, problem, p) <= 0.0
+            if good and high - part <= NO_SHORTER:
+                break
+            low, high = (part, high) if good else (low, part)
     return residual
 
 

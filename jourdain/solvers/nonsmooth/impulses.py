@@ -102,6 +102,7 @@ def solve_laws(m: Any, t: float, again: bool) -> Any:
         done, residual, worst = done + m.laws.done, max(m.laws.residual, missed if round_ == COUPLED - 1 else 0.0), m.laws.worst
     if m.impacts.acting > 0:
         residual = expand(m.impacts, m.laws, m.solver, s.law, tolerance, m.limit)
+        worst = m.laws.worst
     log = m.worst
     if residual > 1e3 * tolerance and residual > log.residual:
         log.residual, log.t, log.shape_a, log.shape_b = residual, t, s.key[3 * worst], s.key[3 * worst + 1]

@@ -78,7 +78,7 @@ def _nearest(a: float, b: float, e: float) -> float:
 def _beyond(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, side: int, lo: float, hi: float, u: float) -> float:
     """Return a time between lo and hi when guard c is beyond zero, sought from the part u on; hi if none is found."""
     low, high = 0.0, 1.0
-    beyond = -NO_DIP * min(abs(frame.g[c]), abs(frame.g[2 * len(frame.watch) + c]))
+    beyond = -max(NO_DIP * min(abs(frame.g[c]), abs(frame.g[2 * len(frame.watch) + c])), _rounding_of(frame, c))
     least = side * guard_at(frame, clock, count, progress, c, lo + u * (hi - lo))
     for _ in range(SEARCHED):
         if least <= beyond:
@@ -102,15 +102,28 @@ def _beyond(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int
 
 
 @jit
+def _rounding_of(frame: Frame, c: int) -> float:
+    """How far beyond zero a guard may lie by rounding, where that is known."""
+    clear = frame.watch[c].clear
+    return clear if clear < math.inf else 0.0
+
+
+@jit
+def _is_looked_into(frame: Frame, c: int) -> bool:
+    """Whether a guard is looked at within steps: one that is patient where it is known what is rounding of it."""
+    return frame.guards[frame.watch[c].event].patient == 0 or frame.watch[c].clear < math.inf
+
+
+@jit
 def first_dip(frame: Frame, clock: Clock, count: Count, progress: Progress, lo: float, hi: float) -> float:
     """Return the earliest time seen at which a guard is beyond zero that is on its side at lo and at hi; hi if there is none.
 
-    Guards that are patient (those of contacts) may lie beyond zero by rounding, and remember what they were asked: they are left out.
+    Guards that are patient (those of contacts) may lie beyond zero by rounding: of these only gaps are looked at, beyond what is rounding of them.
     """
     m, g, sign, middle = len(frame.watch), frame.g, frame.sign, lo + 0.5 * (hi - lo)
     placed = False
     for i in range(len(frame.sources)):
-        if frame.sources[i].patient == 0:
+        if frame.sources[i].patient == 0 or _is_looked_into(frame, frame.sources[i].offset):
             if not placed and point(frame, clock, count, progress, middle) != 0:
                 return hi
             placed = True
@@ -120,9 +133,9 @@ def first_dip(frame: Frame, clock: Clock, count: Count, progress: Progress, lo: 
     for c in range(m):
         side = sign[c]
         first, half, last = side * g[2 * m + c], side * g[3 * m + c], side * g[c]
-        if first > 0.0 and last > 0.0 and frame.guards[frame.watch[c].event].patient == 0:
+        if first > 0.0 and last > 0.0 and _is_looked_into(frame, c):
             t = middle
-            if half > 0.0:
+            if half > -_rounding_of(frame, c):
                 u = _nearest(first, half, last)
                 t = hi if u < 0.0 else _beyond(frame, clock, count, progress, c, side, lo, hi, u)
             if abs(t - lo) < abs(until - lo):

@@ -116,6 +116,30 @@ def test_boxes_as_triangles_are_boxes(kind: str) -> None:
     assert touching > 10
 
 
+@pytest.mark.parametrize("kind", ["cylinder", "ellipsoid", "cone", "polyhedron"])
+def test_what_goes_a_little_into_an_edge_is_a_little_deep(kind: str) -> None:
+    """Every triangle around an edge or a corner sees what overlaps it there; those that do not speak for it told the depth below their own plane, centimetres."""
+    rng, seen = np.random.default_rng(5), 0
+    mesh = together(cube(0.6, 0.5, 0.4), cube(0.1, 0.1, 0.1, (9.0, 0.0, 0.0)))  # not convex: triangles
+    surface = Scene([Placed(-1, ("mesh", mesh)), Placed(0, (kind, SIZES[kind]))])
+    solid = Scene([Placed(-1, ("box", (0.6, 0.5, 0.4))), Placed(0, (kind, SIZES[kind]))])
+    for _ in range(60):
+        R, way = rotation(rng), rng.normal(size=3)
+        way /= np.linalg.norm(way)
+        low, high = 0.0, 2.0
+        for _ in range(50):
+            middle = 0.5 * (low + high)
+            found = solid.contacts([pose(R, middle * way)], 0.1)["gap"]
+            low, high = (middle, high) if found.min(initial=1.0) < 0.0 else (low, middle)
+        for depth in (1e-6, 1e-4, 2e-3):
+            x = [pose(R, (high - depth) * way)]
+            expected, found = solid.contacts(x, 1e-9), surface.contacts(x, 1e-9)
+            assert len(found) > 0
+            assert -10.0 * depth < found["gap"].min() < expected["gap"].min() + 0.05 * depth
+            seen += 1
+    assert seen == 180
+
+
 def test_a_block_in_a_corner_touches_both_walls() -> None:
     import jourdain as jd
 

@@ -205,6 +205,29 @@ def test_a_rod_that_jams_has_an_impact_without_collision() -> None:
     assert not thrown(rod(1.2 * critical), angle, 2.0).contacts.impacts
 
 
+def test_a_rod_jams_on_a_lift_as_under_gravity() -> None:
+    """What presses the tip onto a floor that is driven upwards is J̇ v alone; it was left out where sliding jams, and the run ended in an error."""
+    found = []
+    for lifted in (False, True):
+        m = jd.Model("rod", gravity=(0, 0, 0.0 if lifted else -G))
+        body, floor = m.body("rod", mass=1.0, inertia=(1 / 12, 1 / 12, 1e-3)), m.ground
+        body.shapes.append(jd.sphere(0.01).at(0, 0, -0.5))
+        if lifted:
+            floor = m.body("floor", mass=1.0, inertia=(1, 1, 1))
+            m.drive(m.prismatic("lift", m.ground, floor, axis="z"), lambda t: 0.5 * G * t * t)
+        floor.shapes.append(jd.box(20, 20, 1).at(0, 0, -0.5))
+        m.sequence("j", m.ground, body, ["Tx", "Tz", "Ry"])
+        m.contact("tip", body, floor, law=rigid(friction=2.5))
+        s = m.compile()
+        start = {"j.x_rate": 2.0, "j.z": 0.5 * math.cos(0.4) + 0.01, "j.ry": -0.4, "j.ry_rate": 0.3, "j.z_rate": 0.15 * math.sin(0.4)}
+        sol = s.simulate(start, 0.2, rtol=1e-10, atol=1e-12)
+        assert [i.t for i in sol.contacts.impacts] == [0.0]
+        found.append(
+            [sol["j.x"][-1], sol["j.z"][-1] - (0.5 * G * 0.04 if lifted else 0.0), sol["j.ry"][-1], *sol.contacts.impacts[0].impulse]
+        )
+    np.testing.assert_allclose(found[0], found[1], atol=1e-9)
+
+
 def test_a_falling_rod_lifts_off_or_slips_where_its_forces_say() -> None:
     """A rod that falls from nearly upright on a rough floor: its foot holds until λ_T = μ λ_N, at an angle known in closed form."""
     mu, start = 0.3, 0.05
@@ -393,3 +416,17 @@ def test_a_corner_that_slides_off_an_edge_turns_no_body() -> None:
     steps = s.simulate(start, 0.02, method="moreau", step=1e-5)
     for name in (*s.coordinate_names, *s.velocity_names):
         np.testing.assert_allclose(sol[name][-1], steps[name][-1], atol=2e-3 if "rate" in name or "omega" in name else 2e-5)
+
+
+@pytest.mark.parametrize("dip", [1e-2, 1e-4, 1e-6])
+def test_a_grazing_touch_within_a_step_is_met(dip: float) -> None:
+    """A tip on a circle that dips below the floor and comes back before the step ends: both its ends see it above."""
+    m = jd.Model("grazing", gravity=(0, 0, 0))
+    m.ground.shapes.append(jd.plane())
+    body = m.body("b", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    body.shapes.append(jd.sphere(0.05).at(0, 0, -0.5))
+    m.sequence("j", m.ground, body, ["Tx", "Tz", "Ry"])
+    m.contact("floor", law=rigid(restitution=0.5))
+    sol = m.compile().simulate({"j.z": 0.55 - dip, "j.ry": -1.0, "j.ry_rate": 2.0}, 1.0, rtol=1e-8)
+    assert len(sol.contacts.impacts) == 1
+    assert abs(sol.contacts.impacts[0].t - 0.5 * (1.0 - math.acos(1.0 - 2.0 * dip))) < 1e-8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -64,3 +65,18 @@ def test_a_block_falls_beside_a_wall_it_is_flush_with() -> None:
     m.contact("walls", m.bodies["b"], m.ground, law=jd.contact.rigid(friction=0.5))
     sol = m.compile().simulate({"f.x": 0.0, "f.z": 1.5}, 0.4, method="moreau", step=1e-3)
     assert sol["f.z"][-1] == pytest.approx(1.5 - 0.5 * 9.81 * 0.4**2, abs=1e-9)
+
+
+@pytest.mark.parametrize("beyond", [1e-5, 1e-3, 4e-3, 0.02, 0.05])
+def test_a_ball_strikes_an_edge_beside_its_face(beyond: float) -> None:
+    """It was taken for a tile at the height of the next one where the ball reaches less than 0.2 % of its size below the face: it struck late, deep in the edge, or not at all."""
+    m, radius, drop, e = jd.Model("edge"), 0.05, 0.3, 0.6
+    m.ground.shapes.append(jd.box(0.4, 0.4, 0.2).at(0, 0, -0.1))
+    m.free("f", m.ground, m.body("ball", shape=jd.sphere(radius, density=1000.0)))
+    m.contact("hit", law=jd.contact.rigid(restitution=e))
+    x, below = 0.2 + beyond * radius, math.sqrt(1.0 - beyond**2)  # the centre, and the cosine between the normal and that of the face
+    fall, speed = math.sqrt(2.0 * drop / 9.81), math.sqrt(2.0 * drop * 9.81)
+    sol = m.compile().simulate({"f.x": x, "f.z": radius * below + drop}, fall + 0.01, rtol=1e-11, atol=1e-13)
+    assert abs(sol.contacts.impacts[0].t - fall) < 1e-8
+    after = np.array([0.0, -speed]) + (1.0 + e) * speed * below * np.array([beyond, below])
+    np.testing.assert_allclose([sol["f.x_rate"][-1], sol["f.z_rate"][-1]], after - [0.0, 9.81 * 0.01], atol=1e-7)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import jourdain as jd
 from jourdain.contact.coefficient import RestitutionTable
+from jourdain.contact.jumps import rigid_impacts
 from jourdain.errors import InputError
 
 G = 9.81
@@ -77,6 +78,63 @@ def test_poisson_multiplies_the_impulse_of_compression() -> None:
     compression = struck("poisson", 0.8, 1e-9, 0.6, 0.5)[1]
     for e in (0.3, 0.9):
         np.testing.assert_allclose(struck("poisson", 0.8, e, 0.6, 0.5)[1], (1 + e) * compression, rtol=1e-6)
+
+
+def on_feet(law: str, mu: float, e: float, seed: int, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """A body whose feet all strike a floor: M⁻¹, J (normal and two tangents a foot), velocities before and after."""
+    rng = np.random.default_rng(seed)
+    mass, inertia, radius = float(np.exp(rng.normal())), rng.uniform(0.5, 1.0, 3) * 2e-3, 0.02
+    feet = np.c_[rng.normal(size=(count, 2)) * 0.1, [-0.1] * count]
+    m = jd.Model("feet", gravity=(0, 0, 0))
+    m.ground.shapes.append(jd.plane())
+    body = m.body("b", mass=mass, inertia=tuple(inertia))
+    body.shapes.extend(jd.sphere(radius).at(*foot) for foot in feet)
+    m.free("f", m.ground, body)
+    m.contact("c", law=jd.contact.rigid(mu, e, law=law))
+    rows = np.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]])
+    J = np.vstack([np.hstack([rows, np.cross(foot - [0, 0, radius], rows)]) for foot in feet])
+    v = np.r_[rng.normal(size=2), -1.0, rng.normal(size=3)]
+    v[2] -= max(0.0, (J @ v)[::3].max() + 0.1)
+    names = [*(f"f.{c}_rate" for c in "xyz"), *(f"f.orientation.omega_{c}" for c in "xyz")]
+    sol = m.compile().simulate({"f.z": 0.1 + radius, **dict(zip(names, v, strict=True))}, 1e-9, method="moreau", step=1e-9)
+    assert sol.metadata["status"] == "finished"
+    return np.diag(1.0 / np.r_[[mass] * 3, inertia]), J, v, np.array([sol[n][-1] for n in names])
+
+
+@pytest.mark.parametrize("law", ["newton", "poisson", "stronge"])
+def test_an_elastic_ball_comes_back_from_the_ceiling(law: str) -> None:
+    """Weight brakes it within the step of the impact: as a gain of energy by that little, it halved the rebound by Stronge's law."""
+    m = jd.Model("ceiling")
+    m.ground.shapes.append(jd.plane("-z"))
+    m.free("f", m.ground, m.body("b", shape=jd.sphere(0.05, density=1000.0)))
+    m.contact("c", law=jd.contact.rigid(restitution=1.0, law=law))
+    sol = m.compile().simulate({"f.z": -0.3, "f.z_rate": 3.0}, 0.15, method="moreau", step=1e-3)
+    np.testing.assert_allclose(sol["energy.total"][-1], sol["energy.total"][0], atol=0.01 * sol["energy.kinetic"][0])
+    assert sol["f.z_rate"][-1] < -2.4
+
+
+@pytest.mark.parametrize("seed", [1, 3, 5, 7, 9, 11])
+def test_poisson_holds_where_friction_holds_the_foot(seed: int) -> None:
+    """The impulse that a speed takes is (W⁻¹)_NN there, up to many times 1/W_NN: the rebound was lost, or its law missed by half, without a word."""
+    mu, e = 3.0, 0.6
+    weight, J, v, after = on_feet("poisson", mu, e, seed, 1)
+    W, u = J @ weight @ J.T, J @ v
+    p, compressed = np.linalg.solve(W, J @ (after - v)), np.linalg.solve(W, -u)
+    if np.hypot(*compressed[1:]) < mu * compressed[0]:  # it sticks in compression
+        np.testing.assert_allclose(p[0], (1.0 + e) * compressed[0], rtol=1e-6)
+    energy = [0.5 * x @ np.linalg.solve(weight, x) for x in (v, after)]
+    assert energy[1] <= energy[0] * (1.0 + 1e-9)
+    assert np.hypot(*p[1:]) <= mu * p[0] * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("law", ["poisson", "stronge"])
+@pytest.mark.parametrize("seed", range(4))
+def test_feet_that_are_redundant_rebound_together(law: str, seed: int) -> None:
+    """Of four feet impulses are open, speeds are not: the laws are met by what moves the body."""
+    weight, J, v, after = on_feet(law, 0.0, 0.7, seed, 4)
+    poisson = rigid_impacts(np.linalg.inv(weight), J[::3].T, v, 0.7)
+    np.testing.assert_allclose(after, poisson.velocity, atol=5e-6)
+    assert (J @ after)[::3].min() > -1e-6
 
 
 def test_restitution_may_depend_on_the_speed() -> None:

@@ -33,6 +33,7 @@ from ...touching import net_forces
 from ..link_sweeps import Hook
 from ..looped import RECIPES, LoopedTree, link_step, make_program
 from .numbers import directions_of, impacts_of, rope_rows, too_long
+from .passing import GRAZING
 from .rows import COUPLES, DRY_JOINTS, ROPES, STOPS, Framed, contact_rows
 from .rows import TreeContacts as NativeRows
 
@@ -116,7 +117,7 @@ class TreeContacts:
         worst, self.room = getattr(self, "record", None), room
         self.rows = self._rows()
         #: Gaps up to this are looked at even where nothing moves.
-        self.slack = self.rows.slack
+        self.slack, self.level = self.rows.slack, self.rows.level
         self.record = self._record()
         if worst is not None:  # what was missed so far is told at the end
             self.record.worst, self.record.tolerance, self.record.limit = worst.worst, worst.tolerance, worst.limit
@@ -356,9 +357,10 @@ class TreeContacts:
             if b >= 0:
                 reach[b] = max(reach[b], extent)
         finite = size[size > 0]
+        slack = SLACK * float(finite.min()) if finite.size else 1e-3
         return dict(
             scene=self.scene.native, body_poses=np.zeros((n, 12)),
-            body_before=np.zeros((n, 12)), body_size=reach, slack=SLACK * float(finite.min()) if finite.size else 1e-3,
+            body_before=np.zeros((n, 12)), body_size=reach, slack=slack, level=GRAZING * slack,
             found=Table(Found, np.zeros(self.room, Found.dtype())), early=Table(Found, np.zeros(self.room, Found.dtype())), thin=self._thin(),
             between=np.zeros((n, 12)), carried=np.zeros(self.room, np.int64), order=np.zeros(self.room, np.int64), source=self.scene.source, group=self.pairs.group, groups=len(self.pairs.law),
             stop_q=np.array([x[1] for x in self.stops], np.int64), stop_v=np.array([x[2] for x in self.stops], np.int64),

@@ -46,6 +46,8 @@ MOST = 64
 POINTS, MOST_ROOM = 8, 20_000
 #: Gaps up to this part of the smallest size are closed; speeds up to this part of the largest are none.
 TOUCHING, SLOW = 1e-9, 1e-11
+#: Faces whose heights differ by up to this part of the smallest size are one.
+LEVEL = 1e-7
 #: Rebounds up to this part of the smallest size end in rest at once: the time in which they would have is told.
 LOW = 1e-12
 #: To what part of accelerations forces are found that carry what others bounce on: their size alone matters.
@@ -62,6 +64,8 @@ ALIGNED = 0.99
 ROUNDS = 20
 #: Most rounds in which bounds of couples follow normal impulses.
 COUPLED = 60
+#: Contacts are in one place where their rows differ by no more than this part.
+BESIDE = 1e-4
 #: Seconds of force that stand for an impact without collision.
 SHOCK = 1e-11
 #: Energy by which velocities may be put right in a run: in parts of what was there and taken, and in J.
@@ -117,7 +121,7 @@ class ContactEventRun(ProjectedRun):
         rows = contacts.rows
         self._size = contacts.slack / 0.01
         reach = max(contacts.reaches.max(initial=0.0), self._size)
-        rows.slack, rows.h = 2.0 * reach, 0.0
+        rows.slack, rows.level, rows.h = 2.0 * reach, LEVEL * self._size, 0.0
         self.record = closed.make_closed(
             MOST, s.nq, s.nv, s.nz, contacts.booked, base=_called(native.rhs), projection=_called(native.project), rows=contacts.record.rows,
             rows_args=contacts.record.rows_args, turns=contacts.record.turns, contacts=rows.contacts, parts=contacts.parts,
@@ -256,13 +260,26 @@ class ContactEventRun(ProjectedRun):
         return e
 
     def _impulses(self, which: np.ndarray, u: np.ndarray, w: np.ndarray, J: np.ndarray, Y: np.ndarray, size: float) -> np.ndarray:
-        """Impulses of contacts and of couples at them by their laws, for velocities w without any; dry friction in joints has none."""
+        """Impulses of contacts and of couples at them by their laws, for velocities w without any; of points that lie beside each other one takes them where
+        all together meet no laws: to rounding they would have to tell the velocities of one place from each other."""
+        try:
+            return self._solve_impulses(which, np.arange(len(which)), u, w, J, Y, size)
+        except SolverError:
+            alone = alone_in_place(J, w)
+            if len(alone) == len(which):
+                raise
+            return self._solve_impulses(which, alone, u, w, J, Y, size)
+
+    def _solve_impulses(
+        self, which: np.ndarray, some: np.ndarray, u: np.ndarray, w: np.ndarray, J: np.ndarray, Y: np.ndarray, size: float
+    ) -> np.ndarray:
+        """The same for ``some`` of them; dry friction in joints has none."""
         s, laws, p = self.record.contacts, self.contacts.record.impacts, np.zeros(3 * len(which))
         sort, law, number = s.sort[which], s.law[which], {int(k): i for i, k in enumerate(which)}
         moves = np.hypot(u[1::3], u[2::3]) > STICKING
         mu = np.where(moves, [laws.friction[law], laws.across[law]], [laws.static[law], laws.static_across[law]]).T
         parent = [number.get(int(s.parent[k]), -1) for k in which]
-        kept = [i for i in range(len(which)) if sort[i] < DRY or parent[i] >= 0]
+        kept = [i for i in some.tolist() if sort[i] < DRY or parent[i] >= 0]
         for _ in range(COUPLED):
             before, blocks, rows, coefficients, tied = p.copy(), list[str](), list[int](), list[np.ndarray](), list[tuple[int, float]]()
             for i in kept:
@@ -290,10 +307,8 @@ class ContactEventRun(ProjectedRun):
     def _pull(self, t: float, x: np.ndarray, which: np.ndarray, rests: np.ndarray, leave: np.ndarray) -> np.ndarray:
         """Normal accelerations that contacts, which :meth:`_close` has taken for closed, would have under the forces of those that ``rests`` marks alone:
         what bounces on a body falls back onto it where that body is carried.  Forces are found where something may ``leave`` so slowly that it matters."""
-        rates, (J, Y) = np.zeros(len(x)), self._rows(which)
-        self._base(t, x, rates)
-        self._native(closed.changes)(t, x, x)
-        change, free = self.record.change[: 4 * len(which)].reshape(-1, 4)[:, :3].ravel(), rates[self.record.nq :][: self.record.nv]
+        J, Y = self._rows(which)
+        change, free = self._unforced(t, x, which)
         a, carry = change + J @ free, np.flatnonzero(rests & (self.record.contacts.sort[which] < DRY))
         most = 2.0 * LOW * self._size * (np.abs(change) + np.abs(J) @ np.abs(free))[::3]
         if len(carry) and np.any((leave > 0.0) & (leave**2 < most)):
@@ -305,6 +320,15 @@ class ContactEventRun(ProjectedRun):
                 p = solved(dense_problem(W, a[rows], ["contact"] * len(carry), mu, soft, True), tolerance=CARRIED * float(np.abs(a).max()))
                 a += J @ (Y[rows].T @ p)
         return np.asarray(a[::3])
+
+    def _unforced(self, t: float, x: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """J̇ v, three rows each, of contacts that :meth:`_hold` has counted as closed, and v̇ without their forces."""
+        rates, r = np.zeros(len(x)), self.record
+        self._base(t, x, rates)
+        self._native(closed.changes)(t, x, x)
+        normal, vector = np.split(r.change[: 4 * len(which)].reshape(-1, 4).copy(), [1], axis=1)
+        tangents = r.contacts.axes[: 9 * r.contacts.count].reshape(-1, 3, 3)[which, 1:]
+        return np.c_[normal, np.einsum("kij,kj->ki", tangents, vector)].ravel(), rates[r.nq :][: r.nv]
 
     def _push(
         self, t: float, x: np.ndarray, which: np.ndarray, u: np.ndarray, J: np.ndarray, Y: np.ndarray, p: np.ndarray
@@ -417,10 +441,10 @@ class ContactEventRun(ProjectedRun):
     def _shock(self, t: float, x: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Painlevé: no finite forces hold the contacts; the impulses of a vanishing time do, and end the sliding (impact without collision)."""
         self._look(t, x)
+        self._hold(which, t)
         u, J, Y = self._speeds(x, which)
-        rates, r = np.zeros(len(x)), self.record
-        self._base(t, x, rates)
-        w = u + SHOCK * (J @ rates[r.nq : r.nq + r.nv])
+        change, free = self._unforced(t, x, which)
+        w = u + SHOCK * (change + J @ free)
         return self._push(t, x, which, u, J, Y, self._impulses(which, u, w, J, Y, max(1.0, float(np.abs(u).max()))))
 
     def _pairs(self, which: np.ndarray) -> str:
@@ -516,7 +540,7 @@ class ContactEventRun(ProjectedRun):
     def give_back(self) -> None:
         """Keeps what was made for contacts for another run."""
         if hasattr(self, "contacts"):
-            self.contacts.rows.slack = self.contacts.slack
+            self.contacts.rows.slack, self.contacts.rows.level = self.contacts.slack, self.contacts.level
             self.contacts.release()
 
     def _take(self, then: Active) -> None:
@@ -581,6 +605,16 @@ def forces_at(system: TreeSystem, state: State, inputs: Mapping[str, float] | No
         return run.contacts.wrench_channels(out[None], 0)
     finally:
         run.give_back()
+
+
+def alone_in_place(J: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Of contacts whose three rows are the same but for a little the one that closes fastest, with all that have no like."""
+    rows, size = J.reshape(-1, 3 * J.shape[1]), np.abs(J).max(initial=0.0)
+    found: list[int] = []
+    for i in np.argsort(w[::3], kind="stable").tolist():
+        if all(np.abs(rows[i] - rows[j]).max() > BESIDE * size for j in found):
+            found.append(i)
+    return np.array(sorted(found), dtype=int)
 
 
 def set_valued(model: Model) -> str:

@@ -58,6 +58,7 @@ def impacts_of(contacts: TreeContacts) -> Impacts:
         spinning=coefficients("spinning"), restitution=restitution, function=function, args=args, speed=speed, found=found,
         law=np.array([0 if law is None else IMPACTS.index(law.law) for law in rigid], np.int64), before=np.zeros(contacts.room),
         gained=np.zeros(contacts.room), after=np.zeros(contacts.room), compression=np.zeros(contacts.room), free=np.zeros(3 * contacts.room),
+        wanted=np.zeros(contacts.room), missing=np.zeros(3 * contacts.room), earlier=np.zeros(contacts.room), missed=np.zeros(contacts.room), pace=np.zeros(contacts.room),
     )  # fmt: skip
 
 

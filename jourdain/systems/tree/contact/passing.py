@@ -173,7 +173,7 @@ def find_passed(c: Any, known: int) -> int:
             contact = c.early[i]
             law = c.law_of[c.group[c.source[contact.shape_a]] * c.groups + c.group[c.source[contact.shape_b]]]
             i += 1
-            if law >= 0 and contact.gap < -GRAZING * c.slack and not _is_seen(c, contact, found):
+            if law >= 0 and contact.gap < -c.level and not _is_seen(c, contact, found):
                 found = _keep_pair(c, contact.shape_a, contact.shape_b, (look - 1) / looks, look / looks, found)
                 if found < 0:
                     return NO_ROOM

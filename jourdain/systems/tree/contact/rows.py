@@ -72,6 +72,8 @@ class TreeContacts(Record):
     body_before: Matrix
     body_size: Floats
     slack: float
+    #: up to what difference of height faces of two shapes are one, and bodies rest on each other, however far contacts are looked for
+    level: float
     found: Table[Contact]
     #: How far bodies may move before whom they pass is looked for; contacts, poses on the way, whether rows of ``found`` were met there, and their order.
     thin: float
@@ -373,7 +375,7 @@ def _points(c: Any, contact: Any, first: Any, second: Any) -> None:
 @jit
 def _slides_on(c: Any, contact: Any) -> bool:
     """Whether what closes, by the way that its bodies have come, is an edge beyond which a face goes on at the same height."""
-    way, tolerance = 0.0, GRAZING * c.slack
+    way, tolerance = 0.0, c.level
     for side in (0, 1):
         body, sign = (contact.body_a, -1.0) if side == 0 else (contact.body_b, 1.0)
         if body >= 0:
