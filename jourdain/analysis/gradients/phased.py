@@ -141,7 +141,7 @@ class Phased(Differentiable):
         self._new_record(len(self.multipliers), len(shared), keep)
         self.record.mode = self.mode
         for run in self.runs:
-            run.record.impulse, run.record.known = self.record.impulse, self.record.known
+            run.record.impulse, run.record.shift, run.record.known = self.record.impulse, self.record.shift, self.record.known
         self._attach()
         return self.record
 
