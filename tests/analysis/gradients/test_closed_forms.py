@@ -318,7 +318,7 @@ def test_integrands_that_bend_and_jump(method: str) -> None:
         assert g.matrix == pytest.approx(slopes, rel=2e-7, abs=3e-8)
 
 
-@pytest.mark.parametrize("way", ["dopri5", "dop853", "radau"])
+@pytest.mark.parametrize("way", ["dopri5", "dop853", "radau", "adams"])
 @pytest.mark.parametrize(("mu", "push"), [(0.6, 3.0), (2.5, 3.0), (0.05, 8.0)])
 def test_dry_friction_at_every_tolerance(mu: float, push: float, way: str) -> None:
     """The run meets the surface by steps as short as 10⁻¹¹ s, whose last stages may lie beyond it: slopes were off by b₆ of the jump, by 7 % at most tolerances."""
