@@ -46,7 +46,8 @@ def _usual(walk: Simulated, i: int) -> float:
 
 def tell_of_order(walk: Simulated) -> None:
     """Tells of events that change something at once: in a changed design they come one after the other, in either order."""
-    ends = [(float(walk.t[p.last]), p.event) for p in walk.pieces if p.event in walk.run.events and p.goes_on and walk.run.acts(p.event)]
+    ended = [(float(walk.t[p.last]), p.event) for p in walk.pieces if p.event is not None and p.goes_on]
+    ends = [(t, n) for t, n in ended if n in walk.run.events and walk.run.acts(n)]
     near = AT_ONCE * (walk.span[1] - walk.span[0])
     for (before, one), (after, other) in itertools.pairwise(ends):
         if one != other and after - before <= near:
