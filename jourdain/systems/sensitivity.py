@@ -160,7 +160,7 @@ def field(rhs: NativeFunction, n: int, first: int, nv: int, m: int, nc: int, hel
     )
     none = {name: map_of(None, 8) for name in words}
     return Field(
-        n=n, first=first, nv=nv, m=m, nc=nc, held=held, slot=2, lanes=1, mode=np.zeros(1, dtype=np.int64), keep=map_of(None, 5), points=np.zeros(1, dtype=np.int64), keeping=0, known=np.zeros(1, dtype=np.int64), impulse=np.zeros(max(1, nv)), value=map_of(rhs, 3), **none, before=np.zeros(n), heldbar=np.zeros(max(1, held)), change=np.zeros(1 + n), bar=np.zeros(1 + n), cbar=np.zeros(max(1, nc)), dlam=np.zeros(max(1, m)),
+        n=n, first=first, nv=nv, m=m, nc=nc, held=held, slot=2, lanes=1, mode=np.zeros(1, dtype=np.int64), keep=map_of(None, 5), points=np.zeros(1, dtype=np.int64), keeping=0, known=np.zeros(1, dtype=np.int64), impulse=np.zeros(max(1, nv)), shift=np.zeros(max(1, first)), impulse_change=np.zeros(max(1, nv)), shift_change=np.zeros(max(1, first)), value=map_of(rhs, 3), **none, before=np.zeros(n), heldbar=np.zeros(max(1, held)), change=np.zeros(1 + n), bar=np.zeros(1 + n), cbar=np.zeros(max(1, nc)), dlam=np.zeros(max(1, m)),
         lambar=np.zeros(max(1, m)),
     )  # fmt: skip
 

@@ -156,7 +156,10 @@ def look_for_surfaces(walk: Simulated, head: str, t: np.ndarray, x: np.ndarray) 
     surfaces = walk.code.surfaces
     jumps, bends = surfaces.crossed(t, x)
     if jumps:
-        raise NotCarried(f"{head} a law that jumps must be met by steps of a run that has all of them; give more memory=")
+        raise NotCarried(
+            f"{head} a law that jumps must be met by steps of a run that has all of them; give more memory=, or smooth the law where the motion stays on its surface, "
+            "as a body that sticks by sign(v) does"
+        )
     if bends and not any(n.startswith(BENDS) for n in walk.notes):
         told = f"{BENDS} where {surface_text(surfaces.items[bends[0]])} is zero, and steps of a run in blocks do not end there: slopes of steps over it may be wrong; give more memory="
         walk.notes.append(told)

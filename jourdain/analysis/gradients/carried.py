@@ -79,8 +79,14 @@ def differentiable(
     others = "use method='differences'"
     if kind in NOT_WALKED or not hasattr(system.reference, "parameter_vector"):
         raise refuse(f"{runs} are not carried yet", others)
-    if model.switches and model.contacts:
-        raise refuse(f"contacts beside joints that let go ('{next(iter(model.switches))}') are not carried yet", others)
+    rigid = [c.name for c in model.contacts.values() if not isinstance(c.law, Penalty)]
+    if model.switches and rigid:
+        raise refuse(f"rigid contact '{rigid[0]}' beside joints that let go ('{next(iter(model.switches))}') is not carried yet", others)
+    if rigid and kind != FROM_EVENT_TO_EVENT:
+        raise refuse(
+            f"rigid contact '{rigid[0]}' of {runs} is not carried",
+            "simulate it from event to event (method=None) or by 'moreau', or " + others,
+        )
     if model.callbacks:
         raise refuse(
             f"'{next(iter(model.callbacks))}' is a Python callback, which has no derivative",

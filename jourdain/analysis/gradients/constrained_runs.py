@@ -93,21 +93,30 @@ class Constrained(Differentiable):
         s, mh = self.system, self.eq.holonomic
         if not self.eq.rows:
             return found
-        if s.configuration.quaternions:
-            raise NotCarried(
-                f"gradient of '{s.model.name}': starts with quaternions and constraints are not carried; use method='differences'"
-            )
         nq, nv, c = s.nq, s.nv, self.linked.closure
         slopes, by_constants = self._closure_slopes()
         drive = by_constants @ self.wide_slopes(c, symbols) @ by.T  # how the constraints move with the variables alone
-        dependent = self._dependent = self._dependent_with({place % nq for _, place in initial if place < nq + nv})
-        for first, level in ((0, slice(0, mh)), (nq, slice(mh, len(slopes)))):
+        self._dependent = self._dependent_with({self._column(place) for _, place in initial if place < nq + nv})
+        for level, along in zip((slice(0, mh), slice(mh, len(slopes))), self._dependent_changes(), strict=True):
             if not len(drive[level]):
                 continue
-            J = slopes[level][:, first : first + nv]
-            others = slopes[level] @ found.T + drive[level] - J[:, dependent] @ found[:, [first + j for j in dependent]].T
-            found[:, [first + j for j in dependent]] = -np.linalg.lstsq(J[:, dependent], others, rcond=1e-9)[0].T
+            others = slopes[level] @ found.T + drive[level]
+            found += -np.linalg.lstsq(slopes[level] @ along, others, rcond=1e-9)[0].T @ along.T
         return found
+
+    def _column(self, place: int) -> int:
+        """The velocity that belongs to a place in the state."""
+        s = self.system
+        return velocity_column(s, s.coordinate_names[place]) if place < s.nq else place - s.nq
+
+    def _dependent_changes(self) -> tuple[np.ndarray, np.ndarray]:
+        """What dependent displacements, and dependent velocities, change in the state (a column each)."""
+        s, n = self.system, len(self._dependent)
+        moves, units = np.zeros((2, self.record.n, n)), np.eye(s.nv)[self._dependent]
+        for k, unit in enumerate(units):
+            moves[0, : s.nq, k] = s.configuration.rate(self.start.q, unit)
+        moves[1, s.nq + np.array(self._dependent, dtype=int), range(n)] = 1.0
+        return moves[0], moves[1]
 
     def _dependent_with(self, given: set[int]) -> list[int]:
         """Velocities that follow from the others at the start, where some are ``given``."""
@@ -133,6 +142,13 @@ class Constrained(Differentiable):
         """Of C(x, c) = 0 with dependent x_d: C_dᵀy = −x̄_d gives C_iᵀy and C_cᵀy of what is given; their changes are those of y and the bend of C."""
         if not self.eq.rows:
             return super().start_bends(xbar, changes, dx, dp, by, symbols)
+        if self.system.configuration.quaternions:
+            if changes[:, : self.system.nq + self.system.nv].any():
+                raise NotCarried(
+                    f"Hessian of '{self.system.model.name}': variables that move the start of a loop with quaternions are not carried; use spherical(…, "
+                    "orientation='xyz'), or method='differences'"
+                )
+            return np.zeros((len(xbar), len(changes)))
         nq, mh, c = self.system.nq, self.eq.holonomic, self.linked.closure
         slopes, by_constants = self._closure_slopes()
         dependent = self._dependent

@@ -206,6 +206,7 @@ def _of_simulation(
     """The gradient of a motion in time."""
     from .moreau.stepped import Stepped
     from .simulated import Simulated
+    from .strange import finite, finite_slopes
 
     base = numbers_of(values)
     own, criteria = split(criteria, base)
@@ -214,7 +215,9 @@ def _of_simulation(
     begun = time.perf_counter()
     if method == "auto":
         method = "adjoint" if len(criteria) < len(wrt) else "forward"
-    found, matrix = run.adjoint() if method == "adjoint" else run.forward()
+    with np.errstate(invalid="ignore", over="ignore"):
+        found, matrix = run.adjoint() if method == "adjoint" else run.forward()
+    found, matrix = finite(found, criteria, run.solution), finite_slopes(matrix, criteria, wrt)
     cost = {"run": run.seconds, "seconds": time.perf_counter() - begun, "steps": int(np.count_nonzero(np.diff(run.t)))}
     present = {n: base[n] if n in base else present_value(analysis, criteria, n) for n in wrt}
     return Gradient(analysis, criteria, found, present, matrix, method, cost, run.solution, tuple(run.notes), tuple(run.switches))

@@ -33,7 +33,7 @@ def with_restarts(t: np.ndarray, x: np.ndarray, events: np.ndarray) -> tuple[np.
 
 def thin(walk: Simulated) -> None:
     """Leaves out instants so near to events that rounding would choose the side of a law on which stages between them lie."""
-    if not walk.run.scheme.implicit or walk.run.renews or len(walk.pieces) == 1:  # memories are renewed at all of them
+    if not walk.run.moves_events or walk.run.renews or len(walk.pieces) == 1:  # memories are renewed at all of them
         return
     t, drop = walk.t, list[int]()
     for i, piece in enumerate(walk.pieces):

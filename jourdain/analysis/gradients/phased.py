@@ -67,6 +67,8 @@ class Phased(Differentiable):
             Constrained(phase(system, k).reference, inputs, method, s, own) for k, s in zip(phases.kinds, phases.starts, strict=True)
         ]
         super().__init__(system, inputs, method, start, own)
+        #: Contacts have the same pairs and laws in all phases.
+        self.touched = self.runs[0].touched
         for run in self.runs:
             run.u = self.u
 
@@ -141,7 +143,7 @@ class Phased(Differentiable):
         self._new_record(len(self.multipliers), len(shared), keep)
         self.record.mode = self.mode
         for run in self.runs:
-            run.record.impulse, run.record.known = self.record.impulse, self.record.known
+            run.record.impulse, run.record.shift, run.record.known = self.record.impulse, self.record.shift, self.record.known
         self._attach()
         return self.record
 
@@ -151,9 +153,9 @@ class Phased(Differentiable):
         for run in self.runs:
             outputs, closure = linkage_terms(run.eq, self.inputs.signals, len(self.held))
             rates = [] if run.eq.rows else run.rates_alone()
-            terms += [*outputs, *closure, *self.signalled(rates)]
+            terms += [*outputs, *closure, *self.signalled([*rates, *run._expressions_beside()])]
             lam |= dict.fromkeys(multiplier_symbols(run.eq))
-        terms += self.signalled(self._expressions_beside())
+        terms += self.signalled(self._renewals()) if self.renews else []
         arrays, own = {**self.arrays, "a": self.eq.a, "lam": tuple(lam)}, {p.id for p in self.eq.p}
         chosen = [s for s in symbols if s.id in own]
         return derived("phases", arrays, terms, ("t", "x"), self.eq.p, self.system.parameter_vector, chosen).linear.constants

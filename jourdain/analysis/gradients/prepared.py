@@ -124,10 +124,10 @@ def compiled_for(
     """What is kept with the analysis (in this thread), or made."""
     kept: dict[Any, Prepared] = plan._own.__dict__.setdefault("prepared", {})
     key: tuple[Any, ...] = (id(system), _about(criteria, wrt), solution.metadata["run"], solution.metadata["method"], system.formulation)
-    if solution.metadata["run"] == FROM_EVENT_TO_EVENT:
-        key = (*key, *modes_of(history_of(plan, solution)))
     if system.model.switches:
         key = (*key, *Phases(solution).kinds)
+    elif solution.metadata["run"] == FROM_EVENT_TO_EVENT:
+        key = (*key, *modes_of(history_of(plan, solution)))
     found = kept.get(key)
     if found is None or found.run.stale(plan):
         found = kept[key] = Prepared(plan, differentiable(plan, system, solution, values, wrt), criteria, wrt)

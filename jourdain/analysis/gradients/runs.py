@@ -456,7 +456,7 @@ class Differentiable:
     def _of_event(self, word: str, event: str, symbols: Sequence[Expr]) -> Derived:
         # other runs may watch other surfaces under its name; of gaps of shapes that only bend nobody asks for the derivatives
         surface = cast("Expr | Meeting | None", self.watched.get(event))
-        meets = isinstance(surface, Meeting) and word == "guard"
+        meets = isinstance(surface, Meeting)  # whose numbers stand behind the inputs that guard and jump read
         of = surface.bodies if isinstance(surface, Meeting) else event if surface is None else surface.id
         key = (word, of, *(s.id for s in symbols))
         if key not in self._events:

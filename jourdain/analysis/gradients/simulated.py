@@ -26,6 +26,7 @@ from ...solvers.sensitivity.path import AT_REST, Path, backwards, forwards
 from ...solvers.sensitivity.touched import NO_ROOM, NO_SLOPE
 from ...systems.run import SimulationError
 from .blocks import Blocks, look_for_surfaces, run_within
+from .doubtful import AT_ONCE, tell_of_guards, tell_of_order
 from .located import Located
 from .measure import Motion
 from .meetings import restless
@@ -44,12 +45,8 @@ if TYPE_CHECKING:
 GROWTH = 1e8
 #: States found anew that differ from the run by more than this part of their size are told of.
 FAR = 1e-2
-#: A guard that crosses zero slower than this part of what its terms could do is called grazing.
-GRAZING = 1e-6
 #: A jump that leaves constraints by less than this keeps them.
 CLOSED = 1e-7
-#: Events nearer to each other than this part of the run happen at once: rounding decides which of them comes first.
-AT_ONCE = 1e-9
 
 
 class Simulated:
@@ -99,6 +96,8 @@ class Simulated:
             self._look_at_contacts()
             self.notes += self.run.told()
         self._read_steps()
+        if self.wrt:
+            tell_of_order(self)
         self.located.tell_renewals()
         self.located.approach()
         replayed = again or not self.run.own or bool(self.run.scheme.implicit) or bool(self.located.added)
@@ -464,7 +463,7 @@ class Simulated:
             array[:, : given.shape[1] * lanes] = side_by_side(given, lanes)
         path.de[:d, : len(self.walks.slopes)] = by @ self.walks.slopes.T
         self._walk(path, forwards)
-        self._look_at_guards(path)
+        tell_of_guards(self, path)
         total, dtotal = leg.total.copy(), apart(leg.dtotal, lanes, d)
         values, dvalues = self._values(path), self._changed_values(path, d)
         T, dT = self.span[1] - self.span[0], path.dtimes[-1, :d] if self.terminal else np.zeros(d)
@@ -501,17 +500,6 @@ class Simulated:
             found[j, k] = 1.0
         return found
 
-    def _look_at_guards(self, path: Path) -> None:
-        """Tells of events that graze."""
-        for i in np.flatnonzero(np.abs(path.speed) < GRAZING * path.scale).tolist():
-            piece = self.pieces[i]
-            warnings.warn(
-                f"gradient of '{self.system.model.name}': event '{piece.event}' at t = {self.t[piece.last]:.9g} s grazes (its guard moves at "
-                f"{path.speed[i]:.2g}, its terms at {path.scale[i]:.2g}): derivatives beyond it are large and hold in a small neighbourhood only",
-                GradientWarning,
-                stacklevel=5,
-            )
-
     # -- adjoint --------------------------------------------------------------------------------------------------
 
     def adjoint(self) -> tuple[dict[str, float], np.ndarray]:
@@ -537,7 +525,7 @@ class Simulated:
                 rows = self.points.item == i
                 leg.point_weights[rows, i * leg.values.count + item.value] = point_weights[i][self.points.number[rows]]
         self._walk(path, backwards, back=True)
-        self._look_at_guards(path)
+        tell_of_guards(self, path)
         pbar = path.ebar[:, : len(self.walks.slopes)] @ self.walks.slopes
         for bar, table in zip((leg.cbar, leg.rbar, leg.vbar), self.code.slopes, strict=True):
             pbar += bar[:, : len(table)] @ table

@@ -21,10 +21,11 @@ from ...symbolic.derivatives import jvp
 from ...symbolic.expr import Expr, symbol
 from ...symbolic.function import Argument, Result, SymbolicFunction
 from ...symbolic.graph import substitute
+from ...systems.constraints import jacobian
+from ...systems.tree.partition import partition
 from ...systems.tree.redundancy import redundant_rows
 from ..design.planned import VERBS
 from ..equations.residual import Point, Residual
-from ..equations.start_values import independent_names
 from .expressions import Expressions, expressions_of
 from .gradient import Gradient, present_value
 from .grids import OPTIONS as ON_GRIDS
@@ -193,7 +194,7 @@ class About:
             for n in (held if isinstance(held, Mapping) else ())
             if n in names or n in s.coordinate_names
         }
-        freedoms = len(independent_names(s, self.point.state(s)))
+        freedoms = len(partition(jacobian(s.reference, self.point.q, self.point.t)).independent)
         if len(chosen) != freedoms:
             raise NotCarried(
                 f"{self.name}: {self.analysis.verb} of a loop with {freedoms} freedoms and {len(chosen)} given coordinates is not carried; give as many by name"
@@ -319,10 +320,16 @@ class About:
     @property
     def independent(self) -> tuple[list[int], list[int]]:
         """Columns of the positions and velocities that are states of the linear system."""
-        names, states = [x.removesuffix("_rate") for x in self.system.velocity_names], getattr(self.result, "linear", self.result).states
-        return [names.index(x) for x in states if x in names], [
-            self.system.velocity_names.index(x) for x in states if x in self.system.velocity_names
-        ]
+        speeds, found = self.system.velocity_names, ([], [])  # type: tuple[Sequence[str], tuple[list[int], list[int]]]
+        names = [x.removesuffix("_rate") for x in speeds]
+        for x in getattr(
+            self.result, "linear", self.result
+        ).states:  # those of quaternions have one name as turns, and again as angular velocities
+            if x in names and names.index(x) not in found[0]:
+                found[0].append(names.index(x))
+            elif x in speeds:
+                found[1].append(speeds.index(x))
+        return found
 
     @cached_property
     def rows(self) -> tuple[list[int], list[int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,17 @@ def finite(values: Mapping[str, float], criteria: Mapping[str, Criterion], resul
     return dict(values)
 
 
+def finite_slopes(matrix: np.ndarray, criteria: Mapping[str, Criterion], wrt: Sequence[str]) -> np.ndarray:
+    """Derivatives, refused where one is not finite."""
+    for i, j in np.argwhere(~np.isfinite(matrix)):
+        name = list(criteria)[i]
+        raise SolverError(
+            f"the derivative of criterion '{name}' ({criteria[name]}) by '{wrt[j]}' is not finite: something that is read on the way has no finite slope, as a root "
+            "at zero; keep the motion away from there, or smooth it"
+        )
+    return matrix
+
+
 def _when(result: Any, name: str, c: Criterion) -> str:
     if not isinstance(result, Solution) or result.system is None or c.expression is None:
         return ""
@@ -36,4 +47,4 @@ def _when(result: Any, name: str, c: Criterion) -> str:
     return f", at t = {times[bad[0]]:.6g} s for the first time" if bad.size else ""
 
 
-__all__ = ["finite"]
+__all__ = ["finite", "finite_slopes"]

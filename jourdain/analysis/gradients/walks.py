@@ -25,6 +25,8 @@ SIDE_BY_SIDE, LANES = 3, 8
 #: By which part of its length a step to a surface of a law stops short of it: explicit stages at its end are less near to the motion than the step itself, and on the
 #: other side slopes or values are others.
 BESIDE = 1e-4
+#: Part of a leg within which they stop at least: a step that short may have been taken with stages beyond the surface, which its error hides.
+SHORT = 1e-6
 
 
 @dataclass(eq=False)
@@ -144,7 +146,7 @@ class Walks:
                 self.nudge[i + 1 : i + 2] = 0.0 if implicit else APPROACH
                 least = BEHIND * (end - t[piece.first]) if implicit else 0.0
                 if not implicit and piece.event in self.run.watched and piece.event not in self.run.steep:
-                    least = BESIDE * width
+                    least = max(BESIDE * width, SHORT * (end - t[piece.first]))
                 self.margin[i] = min(max(APPROACH * width, least, 8.0 * EPS * abs(end)), 0.5 * width)
         self._placed = False
 

@@ -136,14 +136,31 @@ def turned_back(w: Any, q: Any, s: Linkage, out: Any) -> None:
 
 
 @jit
-def levelled(w: Any, q: Any, s: Linkage) -> None:
-    """Takes what is along unit quaternions out of a row: the (symmetric) derivative of bringing them to length one."""
+def length_before(s: Linkage, q: Any, i: int) -> float:
+    """The length of the quaternion at i before the projection; turning does not change it to first order."""
+    return 1.0 - (s.shift[i] * q[i] + s.shift[i + 1] * q[i + 1] + s.shift[i + 2] * q[i + 2] + s.shift[i + 3] * q[i + 3])
+
+
+@jit
+def across(w: Any, q: Any, s: Linkage) -> None:
+    """Takes what is along unit quaternions out of a row."""
     turns = s.system.quaternions
     for k in range(0, turns.size, 2):
         i = turns[k]
         along = w[i] * q[i] + w[i + 1] * q[i + 1] + w[i + 2] * q[i + 2] + w[i + 3] * q[i + 3]
         for j in range(4):
             w[i + j] -= along * q[i + j]
+
+
+@jit
+def levelled(w: Any, q: Any, s: Linkage) -> None:
+    """Takes what is along unit quaternions out of a row: the (symmetric) derivative of bringing them to length one, (I − e eᵀ)/l."""
+    turns = s.system.quaternions
+    across(w, q, s)
+    for k in range(0, turns.size, 2):
+        length = length_before(s, q, turns[k])
+        for j in range(4):
+            w[turns[k] + j] /= length
 
 
 @jit
@@ -210,7 +227,7 @@ def _pull_closure(s: Linkage, slots: Any, cbar: Any) -> int:
 
 
 @jit
-def _strikes(s: Linkage, rank: int) -> bool:
+def strikes(s: Linkage, rank: int) -> bool:
     """Whether the projection has an impulse of finite size; then it is the acceleration, and Λ the multipliers, of the equations of motion."""
     n = s.system.elimination.plan.nv
     most = 0.0
@@ -226,7 +243,7 @@ def _strikes(s: Linkage, rank: int) -> bool:
 
 
 @jit
-def _still(s: Linkage) -> None:
+def still(s: Linkage) -> None:
     """Neither accelerations nor multipliers: what the equations of motion have besides them."""
     for i in range(s.a.size):
         s.a[i] = 0.0
@@ -238,7 +255,7 @@ def _still(s: Linkage) -> None:
 def _push_struck(s: Linkage, slots: Any, rank: int) -> int:
     """(dM)(v′ − v) − (dJ)ᵀΛ in all directions of ``change``: the equations of motion are affine in accelerations and multipliers."""
     count, args = s.system.elimination.plan.nv * s.lanes, s.motion_push.args
-    if not _strikes(s, rank):
+    if not strikes(s, rank):
         for i in range(count):
             s.struck[i] = 0.0
         return 0
@@ -247,7 +264,7 @@ def _push_struck(s: Linkage, slots: Any, rank: int) -> int:
     status = call(s.motion_push.function, args)
     for i in range(count):
         s.struck[i] = s.y[i]
-    _still(s)
+    still(s)
     if status == 0:
         status = call(s.motion_push.function, args)
     for i in range(count):
@@ -259,7 +276,7 @@ def _push_struck(s: Linkage, slots: Any, rank: int) -> int:
 def _pull_struck(s: Linkage, slots: Any, rank: int, cbar: Any) -> int:
     """Adds −μᵀ((dM)(v′ − v) − (dJ)ᵀΛ) for the weights −μ of the balance in ``y``."""
     args, plan = s.motion_pull.args, s.system.elimination.plan
-    if not _strikes(s, rank):
+    if not strikes(s, rank):
         return 0
     place(args, slots[0], slots[1], s)
     args[5], args[6], args[7] = at(s.y), at(s.bar), at(s.cbar)
@@ -270,7 +287,96 @@ def _pull_struck(s: Linkage, slots: Any, rank: int, cbar: Any) -> int:
         for i in range(s.nc):
             cbar[i] += sign * s.cbar[i]
         if sign > 0.0:
-            _still(s)
+            still(s)
+            sign = -1.0
+            if status == 0:
+                status = call(s.motion_pull.function, args)
+    return status
+
+
+@jit
+def moves(s: Linkage, q: Any, rank: int) -> bool:
+    """Whether the projection has moved positions by a displacement d = −Jᵀy of finite size; then y is λ, and d the changes of velocities ``right``."""
+    nq = s.system.elimination.plan.nq
+    most, turns = 0.0, s.system.quaternions
+    for i in range(nq):
+        most = max(most, abs(s.shift[i]))
+    if most == 0.0:
+        return False
+    turned_back(s.shift, q, s, s.right)
+    for k in range(0, turns.size, 2):
+        for j in range(3):
+            s.right[turns[k + 1] + j] *= 4.0
+    still(s)
+    shortest_back(s, rank, s.lam.size, s.right, s.lam)
+    for i in range(s.lam.size):
+        s.lam[i] = -s.lam[i]
+    return True
+
+
+@jit
+def carried(row: Any, d: Any, s: Linkage, sign: float) -> None:
+    """Quaternions in a row turned on by a displacement as the projection turns: e ↦ e (1, d/2)."""
+    turns = s.system.quaternions
+    for k in range(0, turns.size, 2):
+        i, j = turns[k], turns[k + 1]
+        x, y, z = 0.5 * sign * d[j], 0.5 * sign * d[j + 1], 0.5 * sign * d[j + 2]
+        e0, e1, e2, e3 = row[i], row[i + 1], row[i + 2], row[i + 3]
+        row[i] = e0 - (e1 * x + e2 * y + e3 * z)
+        row[i + 1] = e1 + e0 * x + e2 * z - e3 * y
+        row[i + 2] = e2 + e0 * y + e3 * x - e1 * z
+        row[i + 3] = e3 + e0 * z + e1 * y - e2 * x
+
+
+@jit
+def _push_moved(s: Linkage, slots: Any, x: Any, rank: int) -> int:
+    """Adds E (dJ)ᵀy with the sign of d = −Jᵀy to positions in all directions of ``change``: the balance is affine in multipliers."""
+    plan, args, lanes = s.system.elimination.plan, s.motion_push.args, s.lanes
+    n, nq = plan.nv, plan.nq
+    if not moves(s, x, rank):
+        return 0
+    place(args, slots[0], slots[1], s)
+    args[5], args[6], args[7] = at(s.change), slots[4], at(s.y)
+    status = call(s.motion_push.function, args)
+    for i in range(n * lanes):
+        s.struck[i] = s.y[i]
+    still(s)
+    if status == 0:
+        status = call(s.motion_push.function, args)
+    for i in range(n * lanes):
+        s.struck[i] -= s.y[i]
+    for k in range(lanes):
+        _lane(s.change, 1, nq, lanes, k, 1.0, s.row)
+        carried(s.row, s.right, s, 1.0)
+        across(s.row, x, s)
+        _lane(s.struck, 0, n, lanes, k, 1.0, s.mu)
+        _turned(s.mu, x, s, s.row)
+        _into_lane(s.row, nq, lanes, k, s.change, 1)
+    return status
+
+
+@jit
+def _pull_moved(s: Linkage, slots: Any, x: Any, rank: int, cbar: Any) -> int:
+    """Walks weights back over what :func:`_push_moved` does."""
+    plan, args = s.system.elimination.plan, s.motion_pull.args
+    size = 1 + plan.nq + plan.nv + s.nz
+    if not moves(s, x, rank):
+        return 0
+    for i in range(s.y.size):
+        s.y[i] = 0.0
+    turned_back(s.change[1:], x, s, s.y)
+    across(s.change[1:], x, s)
+    carried(s.change[1:], s.right, s, -1.0)
+    place(args, slots[0], slots[1], s)
+    args[5], args[6], args[7] = at(s.y), at(s.bar), at(s.cbar)
+    status, sign = call(s.motion_pull.function, args), 1.0
+    for _ in range(2):
+        for i in range(size):
+            s.change[i] += sign * s.bar[i]
+        for i in range(s.nc):
+            cbar[i] += sign * s.cbar[i]
+        if sign > 0.0:
+            still(s)
             sign = -1.0
             if status == 0:
                 status = call(s.motion_pull.function, args)
@@ -301,6 +407,8 @@ def push_projection(address: int) -> int:
     if mh > 0 and status == 0:
         rank = independent_rows(s, mh)
         status = gram(s, rank)
+        if status == 0:
+            status = _push_moved(s, slots, x, rank)
         if status == 0:
             status = _push_closure(s, slots)
         for k in range(lanes):
@@ -372,10 +480,15 @@ def pull_projection(address: int) -> int:
             s.y[mh + i] = 0.0
         if status == 0:
             status = _pull_closure(s, slots, cbar)
+        if status == 0:
+            status = _pull_moved(s, slots, x, rank, cbar)
     levelled(change[1:], x, s)
     for i in range(1 + size):
         bar[i] = change[i]
     return status
 
 
-__all__ = ["gram", "levelled", "pull", "pull_projection", "push", "push_projection", "shortest_back", "turned_back"]
+__all__ = [
+    "across", "carried", "gram", "length_before", "levelled", "moves", "pull", "pull_projection", "push", "push_projection", "shortest_back", "strikes", "still",
+    "turned_back",
+]  # fmt: skip

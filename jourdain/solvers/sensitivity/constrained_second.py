@@ -17,7 +17,7 @@ from ...native.call import call, doubles, words
 from ...native.kernel import jit, kernel
 from ...native.record import Floats, Record
 from ..linear.dense import cholesky_solve
-from .constrained import gram, levelled, shortest_back, turned_back
+from .constrained import across, carried, gram, length_before, moves, shortest_back, still, strikes, turned_back
 from .eliminated import Linkage, factor, forces, independent_rows, motion_at, place, solve_again, terms
 from .field import Map
 
@@ -38,10 +38,16 @@ class BentLinkage(Record):
     dweights: Floats
     h: Floats
     dh: Floats
+    #: Weights of positions that the change of a turn alone moves.
+    turned: Floats
     u: Floats
     du: Floats
+    dv: Floats
     nothing: Floats
     idle: Floats
+    #: How Δv and Δq of the projection change along the direction.
+    impulse_change: Floats
+    shift_change: Floats
 
 
 @jit
@@ -206,7 +212,11 @@ def _bend_velocities(b: BentLinkage, slots: Any, cbar: Any) -> int:
         b.dh[i] = 0.0
     for i in range(m):
         b.dh[mh + i] = -s.nu[i]
-    return status if status != 0 else _bend_closure(b, slots, cbar)
+    for i in range(n):
+        b.du[i] = -s.mu[i]
+    if status == 0:
+        status = _bend_closure(b, slots, cbar)
+    return status if status != 0 else _bend_struck(b, slots, cbar)
 
 
 @jit
@@ -275,18 +285,171 @@ def _bend_positions(b: BentLinkage, slots: Any, cbar: Any) -> int:
 
 
 @jit
-def _bend_levelled(b: BentLinkage, q: Any, dq: Any) -> None:
-    """Changes of weights from which what is along unit quaternions is taken out."""
+def _motion_change(s: Linkage, slots: Any) -> int:
+    """Changes of the balance along (dt, dx), dc at the accelerations and multipliers that stand there, less those without: in ``struck``; none stand there behind it."""
+    n, args = s.system.elimination.plan.nv, s.motion_push.args
+    place(args, slots[0], slots[1], s)
+    args[5], args[6], args[7] = slots[4], slots[5], at(s.y)
+    status = call(s.motion_push.function, args)
+    for i in range(n):
+        s.struck[i] = s.y[i]
+    still(s)
+    if status == 0:
+        status = call(s.motion_push.function, args)
+    for i in range(n):
+        s.struck[i] -= s.y[i]
+    return status
+
+
+@jit
+def _pull_balance(b: BentLinkage, slots: Any, y: Any, into: Any, cbar: Any, sign: float) -> int:
+    """Adds the weights of state and constants for those of the balance at the accelerations and multipliers that stand there."""
+    s = b.linkage
+    plan, args = s.system.elimination.plan, s.motion_pull.args
+    for i in range(s.y.size):
+        s.y[i] = y[i] if i < plan.nv else 0.0
+    place(args, slots[0], slots[1], s)
+    args[5], args[6], args[7] = at(s.y), at(s.bar), at(s.cbar)
+    status = call(s.motion_pull.function, args)
+    for i in range(1 + plan.nq + plan.nv + plan.nz):
+        into[i] += sign * s.bar[i]
+    for i in range(s.nc):
+        cbar[i] += sign * s.cbar[i]
+    return status
+
+
+@jit
+def _bend_balance(b: BentLinkage, slots: Any, y: Any, dy: Any, cbar: Any, sign: float) -> int:
+    """Adds weights of the balance at what stands there to ``weights``, and their changes along ``change`` to ``dweights``."""
+    s, plan = b.linkage, b.linkage.system.elimination.plan
+    for i in range(b.y.size):
+        b.y[i] = y[i] if i < plan.nv else 0.0
+    status = _bend_motion(b, slots[0], slots[1], s.a, s.lam, slots[5])
+    for i in range(1 + plan.nq + plan.nv + plan.nz):
+        b.dweights[i] += sign * b.bar[i]
+    for i in range(s.nc):
+        cbar[i] += sign * b.cbar[i]
+    if status == 0:
+        status = _pull_balance(b, slots, dy, b.dweights, cbar, sign)
+    if status == 0:
+        status = _pull_balance(b, slots, y, b.weights, b.idle, sign)
+    return status
+
+
+@jit
+def _less_without(b: BentLinkage, slots: Any, y: Any, dy: Any, cbar: Any) -> int:
+    """The same at what stands there, less that without accelerations and multipliers; neither these nor their changes stand there behind it."""
+    plan = b.linkage.system.elimination.plan
+    status = _bend_balance(b, slots, y, dy, cbar, 1.0)
+    still(b.linkage)
+    size = 1 + plan.nq + plan.nv + plan.nz
+    for i in range(plan.nv + plan.m):
+        b.change[size + i] = 0.0
+    return status if status != 0 else _bend_balance(b, slots, y, dy, cbar, -1.0)
+
+
+@jit
+def _bend_struck(b: BentLinkage, slots: Any, cbar: Any) -> int:
+    """Changes of what −μ of weights gives to (dM)Δv − (dJ)ᵀΛ; −μ stands in ``y``, its change in ``du``."""
+    s = b.linkage
+    plan = s.system.elimination.plan
+    n, m = plan.nv, plan.m
+    size = 1 + plan.nq + n + plan.nz
+    rank = independent_rows(s, m)
+    if not strikes(s, rank):
+        return 0
+    status = _motion_change(s, slots)
+    for i in range(n):
+        b.change[size + i] = b.impulse_change[i]
+        s.right[i] = -s.struck[i]
+    forces(s, rank, b.impulse_change, s.right, 1.0, b.change[size + n : size + n + m])
+    strikes(s, rank)
+    for i in range(n):
+        b.u[i] = b.y[i]
+    return status if status != 0 else _less_without(b, slots, b.u, b.du, cbar)
+
+
+@jit
+def _turn_rates(b: BentLinkage, of: Any, dq: Any, out: Any, factor: float) -> None:
+    """Adds what changes of quaternions make of a row ``of`` over them as one of velocities."""
+    s = b.linkage
+    turns = s.system.quaternions
+    if turns.size == 0:
+        return
+    turned_back(of, dq, s, s.mu)
+    for k in range(0, turns.size, 2):
+        for j in range(3):
+            out[turns[k + 1] + j] += factor * s.mu[turns[k + 1] + j]
+
+
+@jit
+def _bend_across(b: BentLinkage, q: Any, dq: Any) -> None:
+    """Takes what is along unit quaternions out of weights and of their changes."""
     turns, w, dw = b.linkage.system.quaternions, b.weights[1:], b.dweights[1:]
-    levelled(dw, q, b.linkage)
+    across(dw, q, b.linkage)
     for k in range(0, turns.size, 2):
         i = turns[k]
-        along = across = 0.0
+        along = beside = 0.0
         for j in range(4):
             along += w[i + j] * q[i + j]
-            across += w[i + j] * dq[i + j]
+            beside += w[i + j] * dq[i + j]
         for j in range(4):
-            dw[i + j] -= across * q[i + j] + along * dq[i + j]
+            dw[i + j] -= beside * q[i + j] + along * dq[i + j]
+    across(w, q, b.linkage)
+
+
+@jit
+def _bend_moved(b: BentLinkage, slots: Any, cbar: Any) -> int:
+    """Changes of what weights of positions give to (dJ)ᵀy of the displacement d = −Jᵀy."""
+    s = b.linkage
+    plan = s.system.elimination.plan
+    n, m, nq, turns = plan.nv, plan.m, plan.nq, s.system.quaternions
+    size = 1 + nq + n + plan.nz
+    x, d = doubles(slots[1], size - 1), doubles(slots[4], size)
+    rank = independent_rows(s, plan.holonomic)
+    if not moves(s, x, rank):
+        return 0
+    status = gram(s, rank)
+    if status == 0:
+        status = _motion_change(s, slots)
+    turned_back(b.shift_change, x, s, b.du)
+    for k in range(0, turns.size, 2):
+        for j in range(3):
+            b.du[turns[k + 1] + j] *= 4.0
+    _turn_rates(b, s.shift, d[1:], b.du, 4.0)
+    for i in range(n):
+        b.u[i] = s.struck[i] - b.du[i]
+        b.change[size + i] = 0.0
+    shortest_back(s, rank, m, b.u, b.change[size + n : size + n + m])
+    moves(s, x, rank)
+    turned_back(b.weights[1:], x, s, b.u)
+    turned_back(b.dweights[1:], x, s, b.dv)
+    _turn_rates(b, b.weights[1:], d[1:], b.dv, 1.0)
+    _bend_across(b, x, d[1:])
+    for i in range(nq):
+        s.row[i] = b.weights[1 + i]
+    carried(s.row, b.du, s, -1.0)
+    for i in range(nq):
+        b.turned[i] = s.row[i] - b.weights[1 + i]
+    carried(b.weights[1:], s.right, s, -1.0)
+    carried(b.dweights[1:], s.right, s, -1.0)
+    for i in range(nq):
+        b.dweights[1 + i] += b.turned[i]
+    return status if status != 0 else _less_without(b, slots, b.u, b.dv, cbar)
+
+
+@jit
+def _bend_levelled(b: BentLinkage, q: Any, dq: Any) -> None:
+    """Changes of weights from which what is along quaternions is taken out, of any length before the projection."""
+    turns, w, dw = b.linkage.system.quaternions, b.weights[1:], b.dweights[1:]
+    _bend_across(b, q, dq)
+    for k in range(0, turns.size, 2):
+        i = turns[k]
+        length, longer = length_before(b.linkage, q, i), 0.0
+        for j in range(4):
+            longer -= dq[i + j] * b.linkage.shift[i + j] + q[i + j] * b.shift_change[i + j]
+        for j in range(4):
+            dw[i + j] = (dw[i + j] - w[i + j] * longer / length) / length
 
 
 @kernel
@@ -316,6 +479,8 @@ def bend_projection(address: int) -> int:
             status = _bend_velocities(b, slots, cbar)
     if plan.holonomic > 0 and status == 0:
         status = _bend_positions(b, slots, cbar)
+        if status == 0:
+            status = _bend_moved(b, slots, cbar)
     _bend_levelled(b, doubles(slots[1], size - 1), d[1:])
     for i in range(size):
         bar[i] = b.dweights[i]

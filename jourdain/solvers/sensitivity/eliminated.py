@@ -58,6 +58,8 @@ class Linkage(Record):
     known: Integers
     #: v′ − v of an impulse M(v′ − v) = JᵀΛ in the projection; what changes of M and J do to it.
     impulse: Floats
+    #: What the projection moves positions by, d = −Jᵀy.
+    shift: Floats
     struck: Floats
     y: Floats  # changes, or weights, of (r, e, q̇, ż) or of (h, w)
     row: Floats  # of one direction

@@ -93,8 +93,14 @@ def combine(target: Any, base: Any, h: float, weights: Any, stages: int, k: Any,
 @jit
 def take_explicit(field: Field, readings: Readings, scheme: Scheme, st: Stages, ta: float, tb: float, xa: Any) -> int:
     """The stages of a step and its end; integrands at the stages."""
+    return take_stages(field, readings, scheme, st, ta, tb, xa, 0)
+
+
+@jit
+def take_stages(field: Field, readings: Readings, scheme: Scheme, st: Stages, ta: float, tb: float, xa: Any, first: int) -> int:
+    """The same from a stage on, by the rates of those before it."""
     n, s, h = field.n, scheme.s, tb - ta
-    for i in range(s):
+    for i in range(first, s):
         x, k = st.x[i * n : i * n + n], st.k[i * n : i * n + n]
         st.t[i] = ta + scheme.c[i] * h
         combine(x, xa, h, scheme.a[i * s :], i, st.k, n)
@@ -265,6 +271,7 @@ __all__ = [
     "scheme_of",
     "stages_of",
     "take_explicit",
+    "take_stages",
     "weigh_reading",
     "weigh_stages",
 ]

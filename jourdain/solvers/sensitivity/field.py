@@ -70,6 +70,11 @@ class Field(Record):
     project_bend: Map
     #: What the impulse of the projection behind a jump changes velocities by; zeros elsewhere.
     impulse: Floats
+    #: What a projection moves positions by; zeros where that is nothing.
+    shift: Floats
+    #: How both change along the direction of a Hessian.
+    impulse_change: Floats
+    shift_change: Floats
     #: Where rates at the point of a push or pull stand, if they are known: 0 if not.
     known: Integers
     #: Changes and weights of one point: (dt, dx).

@@ -9,8 +9,8 @@ from ...native.call import call
 from ...native.kernel import jit
 from .field import Field, push_map
 
-#: Velocities put back by less than this part of their size leave derivatives as they are.
-DRIFT = 1e-11
+#: Velocities, and positions (m, rad), put back by less than this part of their size leave derivatives as they are.
+DRIFT, MOVED = 1e-11, 1e-10
 
 
 @jit
@@ -24,11 +24,15 @@ def project(field: Field, t: Any, x: Any) -> int:
 
 @jit
 def strike(field: Field, before: Any, after: Any, rate: Any, rest: float) -> None:
-    """Takes Δv of the projection that has brought the end of a step, ``before`` with a ``rest`` at a ``rate``, onto the constraints.
+    """Takes Δq and Δv of the projection that has brought the end of a step, ``before`` with a ``rest`` at a ``rate``, onto the constraints.
 
-    M Δv = JᵀΛ holds at its end, so that changes of M and J move it by M⁻¹((dJ)ᵀΛ − (dM)Δv): as much of a derivative as a step drifts by.
+    M Δv = JᵀΛ holds at its end, so that changes of M and J move it by M⁻¹((dJ)ᵀΛ − (dM)Δv): as much of a derivative as a step drifts by.  So do those of J with
+    Δq = −Jᵀy.
     """
-    if field.project.function == 0 or field.m == 0:
+    if field.project.function == 0:
+        return
+    _move(field, before, after, rate, rest)
+    if field.m == 0:
         return
     most, size = 0.0, 0.0
     for j in range(field.nv):
@@ -39,14 +43,32 @@ def strike(field: Field, before: Any, after: Any, rate: Any, rest: float) -> Non
         field.impulse[j] = change
         most, size = max(most, abs(change)), max(size, abs(after[i]))
     if most <= DRIFT * size:
-        spare(field)
+        for j in range(field.nv):
+            field.impulse[j] = 0.0
+
+
+@jit
+def _move(field: Field, before: Any, after: Any, rate: Any, rest: float) -> None:
+    """Takes Δq."""
+    most, size = 0.0, 1.0
+    for i in range(field.first):
+        change = after[i] - before[i]
+        if rest > 0.0:
+            change -= rest * rate[i]
+        field.shift[i] = change
+        most, size = max(most, abs(change)), max(size, abs(after[i]))
+    if most <= MOVED * size:
+        for i in range(field.first):
+            field.shift[i] = 0.0
 
 
 @jit
 def spare(field: Field) -> None:
-    """Projections without an impulse again."""
+    """Projections that neither strike nor move again."""
     for j in range(field.nv):
         field.impulse[j] = 0.0
+    for i in range(field.first):
+        field.shift[i] = 0.0
 
 
 @jit

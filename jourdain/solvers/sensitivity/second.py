@@ -285,6 +285,24 @@ def _bend_projection(s: Second, t: Any, x: Any, dx: Any, r: int, xbar: Any, dxba
 
 
 @jit
+def _before_projection(field: Field, dx: Any) -> None:
+    """Takes the change of a state before its projection."""
+    for j in range(field.nv):
+        field.impulse_change[j] = -dx[field.first + j]
+    for i in range(field.first):
+        field.shift_change[i] = -dx[i]
+
+
+@jit
+def _behind_projection(field: Field, dx: Any) -> None:
+    """How Δq and Δv of a projection change, from the changes of the state before and behind it."""
+    for j in range(field.nv):
+        field.impulse_change[j] += dx[field.first + j]
+    for i in range(field.first):
+        field.shift_change[i] += dx[i]
+
+
+@jit
 def _bend_value(s: Second, p: int, r: int, t: Any, x: Any, dx: Any, xbar: Any, dxbar: Any) -> int:
     """Adds the weights that the values at a point give its state, and their changes; its rates stand in ``rate``."""
     leg, n, count = s.leg, s.leg.field.n, s.leg.values.count
@@ -318,8 +336,10 @@ def _bend_inner(s: Second, k: int, p: int) -> int:
     if status == 0:
         status = _change_stages(s, leg.scheme, leg.inner, h, leg.history[k])
     strike(leg.field, leg.open, leg.inner.end, leg.rate, 0.0)
+    _before_projection(leg.field, s.end)
     if status == 0:
         status = push_projection(leg.field, leg.one, leg.inner.end, leg.still, s.end, leg.dc[0])
+    _behind_projection(leg.field, s.end)
     for r in range(leg.criteria):
         for i in range(n):
             leg.back[i] = 0.0
@@ -360,6 +380,8 @@ def bend_back(address: int) -> int:
         if status == 0:
             status = _change_stages(s, scheme, st, tb - ta, leg.history[k])
         strike(leg.field, st.end, leg.x[k + 1], leg.rate, 0.0)
+        _before_projection(leg.field, s.end)
+        _behind_projection(leg.field, leg.history[k + 1])
         for r in range(leg.criteria):
             if status == 0:
                 status = _bend_projection(s, leg.t[k + 1 :], leg.x[k + 1], leg.history[k + 1], r, leg.xbar[r], s.xbar[r])

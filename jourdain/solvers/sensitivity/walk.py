@@ -14,7 +14,7 @@ from ...native.call import call
 from ...native.kernel import hot, jit
 from ...native.lanes import aligned
 from ...native.record import Floats, Integers, Matrix, Record
-from .explicit import Scheme, Stages, integrals, pull_explicit, push_explicit, stages_of, take_explicit
+from .explicit import Scheme, Stages, integrals, pull_explicit, push_explicit, stages_of, take_explicit, take_stages
 from .field import Field, Readings, evaluate, evaluate_stage, pull_map, pull_rate, pull_reading, push_map, push_rate, push_reading, read
 from .implicit import pull_implicit, push_implicit, take_implicit
 from .put_back import project, pull_projection, push_projection, spare, strike
@@ -23,6 +23,8 @@ from .put_back import project, pull_projection, push_projection, spare, strike
 AT_BEGIN, INSIDE, AT_END = -1, 0, 1
 #: Part of a leg by which its first stage is looked at later at least: steps behind a jump may be as short as rounding.
 BEHIND = 1e-9
+#: Part by which the rate there differs from that on the surface itself if this one is of the other side.
+TURNED = 1e-3
 
 
 class Leg(Record):
@@ -96,6 +98,8 @@ class Leg(Record):
     late: Floats
     #: The end of a step to an instant before it is put back onto constraints.
     open: Floats
+    #: The rate on the surface itself where a leg begins.
+    begun: Floats
     back: Floats
     part: Floats
     none: Readings
@@ -223,6 +227,7 @@ def _nudge(leg: Leg, readings: Readings, st: Stages, first: bool, h: float) -> i
     late = max(leg.nudge * h, BEHIND * (leg.t[leg.last] - leg.t[leg.first]))
     leg.late[0] = st.t[0] + 2.0 * late
     for i in range(n):
+        leg.begun[i] = st.k[i]
         leg.open[i] = st.x[i] + 2.0 * late * st.k[i]
     st.t[0] += late
     for i in range(n):
@@ -238,8 +243,13 @@ def _nudge(leg: Leg, readings: Readings, st: Stages, first: bool, h: float) -> i
         status = read(leg.field, readings, st.t, st.x[:n], st.k[:n])
         for j in range(readings.count):
             st.y[j] += 2.0 * readings.y[j]
+    change, size = 0.0, 0.0
     for i in range(n):
-        st.k[i] = 2.0 * st.k[i] - leg.rate[i]
+        found = 2.0 * st.k[i] - leg.rate[i]
+        change, size = max(change, abs(found - leg.begun[i])), max(size, abs(found))
+        st.k[i] = found
+    if status == 0 and change > TURNED * size:  # the others have begun with a rate of the other side
+        status = take_stages(leg.field, readings, leg.scheme, st, leg.t[leg.first], leg.t[leg.first] + h, leg.x[leg.first], 1)
     return status
 
 
@@ -533,7 +543,7 @@ def new_leg(field: Field, scheme: Scheme, integrands: Readings, values: Readings
     wide = {"drate": n, "back": n, "part": max(1, integrands.count), "begins": 1, "finishes": 1, "still": 1}
     return Leg(
         field=field, scheme=scheme, integrands=integrands, values=values, none=none, anew=0, keeps=0, nudge=0.0, stretched=0, origin=0, stages=stages_of(scheme, n, integrands.count, field.nc, lanes),
-        inner=stages_of(scheme, n, 0, field.nc, lanes), one=np.zeros(1), late=np.zeros(1), open=np.zeros(n), rate=np.zeros(n), ratebar=np.zeros(n),
+        inner=stages_of(scheme, n, 0, field.nc, lanes), one=np.zeros(1), late=np.zeros(1), open=np.zeros(n), begun=np.zeros(n), rate=np.zeros(n), ratebar=np.zeros(n),
         **{name: aligned(size * lanes) for name, size in wide.items()},
     )  # fmt: skip
 

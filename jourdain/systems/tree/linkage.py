@@ -78,7 +78,7 @@ class Linked:
         each = [plan.blocks[k] for k in range(len(plan.blocks))]
         by_blocks = int(m > 0 and not len(plan.fronts.each) and all(b.rank == b.rows for b in each))
         self.record = eliminated.Linkage(
-            system=system, solution=map_of(None, 5), by_blocks=by_blocks, stage=0, nc=nc, nz=nz, held=len(self.held), inputs=native.u, lanes=1, known=field.known, impulse=field.impulse, dlam=address(field.dlam), lambar=address(field.lambar), **made, **order, **maps,
+            system=system, solution=map_of(None, 5), by_blocks=by_blocks, stage=0, nc=nc, nz=nz, held=len(self.held), inputs=native.u, lanes=1, known=field.known, impulse=field.impulse, shift=field.shift, dlam=address(field.dlam), lambar=address(field.lambar), **made, **order, **maps,
         )  # fmt: skip
         self.native, self.field, self.u = native, field, u
         self.stages = stages if by_blocks and stages * n * n <= MOST_KEPT else 0
@@ -144,9 +144,10 @@ class Linked:
         size = 1 + nq + n + nz
         sizes = {
             "change": size + n + m, "y": n + m + nq + nz, "bar": size + n + m, "cbar": nc, "weights": size, "dweights": size, "h": mh + m, "dh": mh + m,
-            "u": n, "du": n, "nothing": n + m, "idle": nc,
+            "u": n, "du": n, "dv": n, "turned": nq, "nothing": n + m, "idle": nc,
         }  # fmt: skip
-        self.bent = record = BentLinkage(linkage=self.record, **{name: np.zeros(max(1, count)) for name, count in sizes.items()})
+        changes = {"impulse_change": self.field.impulse_change, "shift_change": self.field.shift_change}
+        self.bent = record = BentLinkage(linkage=self.record, **changes, **{name: np.zeros(max(1, count)) for name, count in sizes.items()})
         if m:
             for name, f in (("motion", self.whole), ("closure", self.closure)):
                 made, kept = f.map("bend", self.u, 2)

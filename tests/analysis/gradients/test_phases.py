@@ -136,3 +136,40 @@ def test_what_phases_do_not_carry_is_told() -> None:
         run.gradient({"f": cr.final("ra.reaction.y")}, ["ma"], method="adjoint")
     with pytest.raises(jd.InputError, match=r"joints let go|events"):
         run.hessian({"x": cr.final("rb.displacement")}, ["ma"])
+    m = carts()
+    for name in "ab":
+        m.bodies[name].add_collision(jd.sphere(0.1))
+    m.contact("touch", m.bodies["a"], m.bodies["b"], law=jd.contact.rigid())
+    with pytest.raises(NotCarried, match="rigid contact 'touch' beside joints that let go"):
+        jd.Analysis(m.compile(), "simulate", {"rb.displacement": 2.0, "ra.displacement_rate": 2.0}, t=0.1).gradient(
+            {"x": cr.final("rb.displacement")}, ["ma"], method="adjoint"
+        )
+
+
+@pytest.mark.parametrize("way", ["dopri5", pytest.param("radau", marks=pytest.mark.slow)])
+def test_a_ball_that_is_caught_while_it_touches_the_floor(way: str) -> None:
+    """It falls, slides and couples with a cart on a spring: contacts by penalty before and behind."""
+    m = jd.Model("catch")
+    b, c = m.body("ball", mass=m.parameter("mb", 0.5), inertia=(2e-3, 2e-3, 2e-3)), m.body("cart", mass=m.parameter("mc", 1.0))
+    ball, cart = m.planar("ball", m.ground, b, plane="xz"), m.prismatic("cart", m.ground, c, axis="x")
+    m.joint_spring(cart, m.parameter("k", 30.0), damping=1.0)
+    b.add_collision(jd.sphere(0.1))
+    m.ground.add_collision(jd.plane())
+    rub = jd.contact.regularised(m.parameter("mu", 0.3), 0.05)
+    m.contact(
+        "floor", b, m.ground, law=jd.contact.hunt_crossley(stiffness=m.parameter("K", 5e3), damping=m.parameter("loss", 0.3), friction=rub)
+    )
+    between = cart.position - ball.coordinates[0].q[0] + m.parameter("gap", 0.25)
+    coupling = m.constraint("coupling", between)
+    m.release(coupling)
+    m.event("couple", between, direction=-1, engage=coupling)
+    start = {"ball.z": 0.102, "ball.x_rate": 1.5}
+    run = jd.Analysis(m.compile(), "simulate", start, t=0.4, **WAYS[way][1])
+    assert len(run.run().metadata["phases"]) == 2
+    criteria = {"x": cr.final("ball.x"), "turn": cr.final("ball.angle"), "way": cr.integral("'cart.displacement_rate'^2")}
+    g = both(run, criteria, ["mb", "mc", "k", "K", "loss", "mu", "gap", *start])
+    for j, (name, at) in enumerate(g.variables.items()):
+        h = 1e-4 * max(abs(at), 0.1)
+        up, down = (run.evaluate(criteria, {name: at + x}) for x in (h, -h))
+        others = np.array([(up[n] - down[n]) / (2 * h) for n in criteria])
+        assert g.matrix[:, j] == pytest.approx(others, rel=1e-3, abs=1e-4 * np.abs(g.matrix).max()), name

@@ -267,3 +267,45 @@ def test_verbs_without_time_in_every_formulation(formulation: str) -> None:
         assert list(g.values.values()) == pytest.approx(list(own.values.values()), rel=1e-6)
         np.testing.assert_allclose(g.matrix, own.matrix, rtol=1e-7, atol=1e-9 * np.abs(own.matrix).max(), err_msg=verb)
         assert any(f"in the {formulation} formulation" in note for note in g.notes)
+
+
+def _hanging(looped: bool) -> tuple[jd.Model, list[str]]:
+    """A body on a ball joint with a quaternion and a hinge, or a spatial four-bar whose rod may turn about itself."""
+    m = jd.Model("hanging")
+    b = m.body("b", mass=m.parameter("mb", 1.0), com=(0.3, 0.02, 0.1), inertia=(0.1, 0.12, 0.15))
+    if not looped:
+        m.spherical("s", m.ground, b)
+        c = m.body("c", mass=0.5, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1))
+        k = m.revolute("k", b.at(0, 0, m.parameter("l", 0.4)), c, axis="x")
+        m.joint_spring(k, m.parameter("kk", 30.0))
+        m.force(k, m.input("F"))
+        return m, ["mb", "l", "kk"]
+    a = m.body("a", mass=1.0, com=(0.1, 0, 0), inertia=(0.02, 0.03, 0.025))
+    c = m.body("c", mass=0.8, com=(0.2, 0, 0), inertia=(0.02, 0.04, 0.03))
+    j = m.revolute("j", m.ground, a, axis="z")
+    m.revolute("k", m.ground.at(0.9, 0.2, 0.1), c, axis=(0.1, 1, 0.2))
+    m.spherical("s", a.at(m.parameter("la", 0.25), 0, 0), b)
+    m.spherical("cut", b.at(m.parameter("lb", 0.9), 0, 0), c.at(0.5, 0, 0))
+    m.joint_spring(j, m.parameter("kk", 30.0), damping=0.5)
+    m.force(j, m.input("F"))
+    return m, ["mb", "la", "lb", "kk"]
+
+
+@pytest.mark.parametrize("looped", [False, True])
+@pytest.mark.parametrize("verb", ["modal", "frequency_response"])
+def test_small_motions_of_quaternions(verb: str, looped: bool) -> None:
+    """Free turns of a loop that are a quaternion's were held (modes by a factor of three); a response ended in a bare error."""
+    m, wrt = _hanging(looped)
+    s = m.compile()
+    if verb == "modal":
+        run, criteria = jd.Analysis(s, "modal", {}), {"f": cr.frequency(-1), "d": cr.eigenvalue(-1, "imag")}
+    else:
+        run, criteria = (
+            jd.Analysis(s, "frequency_response", "F", "k.angle", [0.4, 1.5]),
+            {"a": cr.response(0.4), "p": cr.response(1.5, "real")},
+        )
+    g = run.gradient(criteria, wrt)
+    for j, (name, at) in enumerate(g.variables.items()):
+        steps = (1e-4 * at, 5e-5 * at)
+        one, two = (np.subtract(*(list(run.evaluate(criteria, {name: at + x}).values()) for x in (h, -h))) / (2 * h) for h in steps)
+        assert g.matrix[:, j] == pytest.approx((4 * two - one) / 3, rel=1e-5, abs=1e-6 * np.abs(g.matrix).max()), name
