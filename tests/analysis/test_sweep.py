@@ -323,3 +323,9 @@ def test_values_outside_their_bounds_are_told_of_in_native_loops(monkeypatch):
     with pytest.warns(RuntimeWarning, match="outside its bounds"):
         several = s.sweep({"hinge": 0.5}, 0.2, parameters={"mass": [1.0, 2.0, 3.0, 9.0]}, workers=1, progress=False)
     assert several.done.all()
+
+
+def test_failed_runs_are_told(swing):
+    with pytest.warns(RuntimeWarning, match=r"2 of 2 runs failed.*run 0: .*'3 kg' should be in 's'"):
+        r = swing.sweep({}, "3 kg", parameters={"length": [1.0, 2.0]}, progress=False)
+    assert len(r.failures) == 2
