@@ -14,13 +14,13 @@ from ..symbolic.expr import ZERO, Expr, add
 from ..symbolic.vectors import IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Vector, steiner
 from ..told import told
 from .assigned import Assigned
-from .shapes.base import Shape
 from .values import rotation as parse_rotation
 from .values import value, vector
 
 if TYPE_CHECKING:
     from .joints import Coordinate
     from .model import Model
+    from .shapes.base import Shape
 
 
 def other_model(there: Model, here: Model) -> str:
@@ -301,6 +301,8 @@ def check_mass_properties(name: str, mass: float, moment: np.ndarray, inertia: n
 
 def drawable(body: Body, shape: Any) -> Any:
     """The shape, if it is one that can be drawn."""
+    from .shapes.base import Shape
+
     if not isinstance(shape, Shape):
         raise ModelError(f"body '{body.name}': shape {short(shape)} is not a solid; use jd.box(...), jd.cylinder(...) and the like")
     return shape
@@ -320,6 +322,8 @@ def shape_mass(body: Body, shape: Any) -> None:
 
 def _weight(shape: Any, what: str) -> tuple[Expr, Vector, Inertia, Inertia]:
     """Mass and first moment of a solid, its inertia about the centre of mass, and what is added to that about the body's origin; bodies of the same shape have the same."""
+    from .shapes.base import Shape
+
     if isinstance(shape, Shape):
         try:
             return _weight_of(shape)
