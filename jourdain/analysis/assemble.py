@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SolverError, short
+from ..model.values import seconds
 from ..reals import reals
 from ..solvers.linear.sparse_rows import loses_rank, shortest_solution
 from ..systems.constraints import constraint_function, jacobian, jacobian_at, velocity_column
@@ -112,7 +113,7 @@ def assemble(
     as ``guess`` does, which goes before them.  Where branches of the motion meet, and several have the velocities asked for, ``branch`` says
     by number on which one; without it such a position is refused by an error that lists them (its ``branches``).
     """
-    c = system.configuration
+    c, t = system.configuration, seconds(t, f"assemble '{system.model.name}': t")
     held = fixed.x if isinstance(fixed, State) else None
     own = initial_values(system, initial)
     told = dict(fixed.memory) if isinstance(fixed, State) else memories_in(system, fixed or {})
@@ -414,6 +415,7 @@ def assembly_modes(system: System, fixed: Mapping[str, Any], tries: int = 60, se
     for name, given, least in (("tries", tries, 1), ("seed", seed, 0)):
         if not isinstance(given, int | np.integer) or given < least:
             raise InputError(f"assembly_modes: {name} = {short(given)} must be a whole number from {least} on")
+    t = seconds(t, f"assembly_modes '{system.model.name}': t")
     rng = np.random.default_rng(seed)
     c = system.configuration
     columns = [velocity_column(system, n) for n in fixed]

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..errors import InputError, short
 from ..model.contact.methods import touches
-from ..model.values import instant
-from ..reals import real, reals
+from ..model.values import seconds
+from ..reals import reals
 from ..results.solution import Solution
 from ..solvers import ADAPTIVE, AUTO, EXPLICIT, IMPLICIT
 from ..systems.inputs import Controller, Inputs
@@ -250,11 +250,6 @@ def span_of(name: str, begun: float, t: Any) -> tuple[float, float]:
     if not (last > first and math.isfinite(last - first)):
         raise InputError(f"simulate '{name}': the end {last:g} s is not after the start {first:g} s, or not finite")
     return first, last
-
-
-def seconds(given: Any, what: str) -> float:
-    """A time (s), perhaps written with its unit."""
-    return real(instant(given, what))
 
 
 def instants_of(name: str, span: tuple[float, float], times: Any, outputs: int | None) -> Any:

@@ -23,6 +23,7 @@ from ..results.identity import UnidentifiedError, identity
 from ..results.solution import Solution
 from ..results.store import Store
 from ..shown import Shown
+from ..told import outside
 from .news import News, Watch, check_watch
 from .workers import Failed, Workers, crew_of
 from .workers import results as worked
@@ -120,7 +121,7 @@ def sweep(
     in the table (:mod:`jourdain.analysis.workers`); ``timeout`` (s) gives up runs that hang, in other processes.
     ``watch``: True opens a page of the running sweep in the browser (on this machine only), a function such as ``print`` gets its address;
     a list belongs to :meth:`System.simulate`.  ``result.page.close()`` ends the page.
-    A failed run has its message in ``failures`` and NaN in the table.  Ctrl-C returns what is done, with a warning.  With ``store`` (a
+    A failed run has its message in ``failures`` and NaN in the table, and a warning tells how many there are.  Ctrl-C returns what is done, with a warning.  With ``store`` (a
     :class:`jourdain.Store`) finished runs are kept there, and a sweep started again takes them from there: runs whose model, parameters,
     start, inputs, options and output functions are the same, functions by what they do (:mod:`jourdain.results.identity`).
 
@@ -166,12 +167,18 @@ def sweep(
                 news.done += 1
                 _hear(news, left[k], shown[left[k]], results[left[k]])
     except KeyboardInterrupt:
-        warnings.warn(f"sweep '{system.model.name}': interrupted; {len(results)} of {len(jobs)} runs are done and kept", stacklevel=3)
+        warnings.warn(
+            f"sweep '{system.model.name}': interrupted; {len(results)} of {len(jobs)} runs are done and kept", stacklevel=outside()
+        )
     finally:
         if crew is not None:
             crew.close(len(results) < len(jobs))
     table = _table(system, jobs, names, list(readers), results)
     failures = {i: r for i, r in sorted(results.items()) if isinstance(r, str)}
+    if failures:
+        first = next(iter(failures))
+        told = f"{len(failures)} of {len(jobs)} runs failed and are NaN in the table (failures); run {first}: {failures[first]}"
+        warnings.warn(f"sweep '{system.model.name}': {told}", RuntimeWarning, stacklevel=outside())
     workers_used = 1 if crew is None else crew.count
     return SweepResult(table, names, list(readers), failures, time.perf_counter() - begun, workers_used, news.page, task.alone)
 

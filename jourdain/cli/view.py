@@ -48,7 +48,8 @@ def explore(options: argparse.Namespace) -> None:
     system, start = starting(load(options), settings(options.set), options.formulation)
     formulated = formulate(system, options.formulation)
     shown = {"plots": options.plot, "trace": options.trace, "port": options.port}
-    with formulated.explore(options.names or None, start, options.time, **shown, **integration(options)) as server:
+    own = start if options.set or system.reference.constraints else None
+    with formulated.explore(options.names or None, own, options.time, **shown, **integration(options)) as server:
         print(f"{server.url} (Ctrl-C ends)", flush=True)
         wait_for_interrupt()
 

@@ -401,9 +401,9 @@ def _joint(element: Element, links: dict[str, _Link]) -> _Joint:
         if link not in links:
             raise element.error(f"its {tag} link '{link}' does not exist")
         ends.append(link)
-    axis_element = element.first("axis")
+    axis_element = None if kind in ("fixed", "floating") else element.first("axis")  # which have none, whatever stands there
     axis = np.array([1.0, 0.0, 0.0]) if axis_element is None else axis_element.numbers("xyz", 3)
-    if kind not in ("fixed", "floating") and float(np.linalg.norm(axis)) < 1e-12:
+    if axis_element is not None and float(np.linalg.norm(axis)) < 1e-12:
         raise element.error(f"axis {tuple(axis.tolist())} has no direction")
     mimic_element = element.first("mimic")
     follow = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import ModelError, nearest
+from ..errors import ModelError, nearest, short
 from ..spelling import british
 from ..symbolic.expr import ZERO, Expr, add
 from ..symbolic.vectors import IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Vector, steiner
@@ -299,6 +299,15 @@ def check_mass_properties(name: str, mass: float, moment: np.ndarray, inertia: n
         )
 
 
+def drawable(body: Body, shape: Any) -> Any:
+    """The shape, if it is one that can be drawn."""
+    from .shapes.base import Shape
+
+    if not isinstance(shape, Shape):
+        raise ModelError(f"body '{body.name}': shape {short(shape)} is not a solid; use jd.box(...), jd.cylinder(...) and the like")
+    return shape
+
+
 def shape_mass(body: Body, shape: Any) -> None:
     """Adds the mass properties of a solid to a body."""
     body.may_gain()
@@ -333,4 +342,4 @@ def _weight_of(shape: Shape) -> tuple[Expr, Vector, Inertia, Inertia]:
     return m, c * m, Inertia.of(Matrix.of(solid.inertia)), steiner(c * m, c)
 
 
-__all__ = ["Body", "Frame", "MassGiven", "check_mass_properties", "parse_inertia", "shape_mass"]
+__all__ = ["Body", "Frame", "MassGiven", "check_mass_properties", "drawable", "parse_inertia", "shape_mass"]

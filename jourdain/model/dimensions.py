@@ -65,6 +65,11 @@ def unit_of(symbol: Expr) -> str | None:
     return natural_units.get(symbol) or declared_units.get(symbol)
 
 
+def alike(one: str, other: str) -> bool:
+    """Whether two units have the same dimension, an angle being a pure number."""
+    return _of_unit(one) == _of_unit(other)
+
+
 def clash(e: Expr, expects: str) -> Clash | None:
     """The first term of an expression that has certainly another dimension than the unit ``expects``, None if there is none."""
     if not declared_units or e in unjudged:

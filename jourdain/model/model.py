@@ -15,7 +15,7 @@ from ..symbolic.expr import KINDS, ZERO, Expr, symbol
 from ..symbolic.graph import free_symbols
 from ..symbolic.vectors import Vector
 from .assigned import Assigned, Named
-from .bodies import Body, Frame, check_mass_properties, other_model, shape_mass
+from .bodies import Body, Frame, check_mass_properties, drawable, other_model, shape_mass
 from .constraints import Closure, ConstraintMethods, Equation
 from .contact.methods import ContactMethods
 from .control import ControlMethods
@@ -171,7 +171,7 @@ class Model(
                 f"body '{name}': com= is where mass= is, which is not given; shapes with a density have their own centre of mass"
             )
         for solid in [] if shape is None else (shape if isinstance(shape, (list, tuple)) else [shape]):
-            body.shapes.append(solid)
+            body.shapes.append(drawable(body, solid))
             if getattr(solid, "density", None) is not None or mass is None:
                 shape_mass(body, solid)
         self.bodies[name] = body

@@ -367,6 +367,11 @@ def convert(value: T, source: str, target: str) -> T:
     return converted
 
 
+def unbracketed(symbol: str) -> str:
+    """A unit as it stands behind a number, or in brackets there, as in expressions of files: 20[km/h]."""
+    return symbol[1:-1].strip() if symbol[:1] == "[" and symbol.find("]") == len(symbol) - 1 else symbol
+
+
 def quantity(value: str | float, expects: str | None = None) -> float:
     """The SI number meant by text such as "30 deg", "3000 rpm", "2.5 mm"; a bare number is SI already.
 
@@ -390,7 +395,7 @@ def quantity(value: str | float, expects: str | None = None) -> float:
     number, symbol = float(match.group(1)), value[match.end() :].strip()
     if not symbol:
         return number
-    given = unit(symbol)
+    given = unit(unbracketed(symbol))
     if expects is not None and (reason := _mismatch(given, unit(expects))):
         raise DimensionError(f"quantity {value!r} should be in {expects!r} or a like unit: {reason}")
     return number * given.factor + given.offset

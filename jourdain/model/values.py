@@ -204,6 +204,11 @@ def instant(given: Any, what: str) -> Any:
     return number(given, what, "s") if isinstance(given, str) else given
 
 
+def seconds(given: Any, what: str) -> float:
+    """A time (s), perhaps written with its unit."""
+    return real(instant(given, what))
+
+
 def traced(law: Callable[..., Any], what: str, *symbols: Any) -> Any:
     """What a law gives for symbols; one that gives something else each time it is asked cannot be written down once."""
     try:

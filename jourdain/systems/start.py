@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..model.values import number
+from ..model.values import number, seconds
 from ..results.sample import Sample
 from .state import State
 
@@ -77,6 +77,7 @@ def named_state(system: System, given: Mapping[str, Any] | None, velocities: Map
             "give sol.final_state(i), the state of the run's sample i, or the values that are wanted by name"
         )
     c = system.configuration
+    t = seconds(t, f"state of '{system.model.name}': t")
     changed = initial_values(system, given or {})
     q, v, states, memory = None, None, changed.states, changed.memories
     if system.model.initial:

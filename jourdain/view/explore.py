@@ -131,9 +131,11 @@ def explore(
 
 
 def _default_names(system: System, start: Any) -> list[str]:
-    """Parameters that the user named, gravity apart, and the start values that were given."""
+    """Parameters that the user named, gravity apart, and the start values that were given; without any, the first coordinates of a tree, which would hang still."""
     own = [p.name for p in system.model.parameter_set.listed if not p.name.startswith("gravity")]
     given = list(start) if isinstance(start, Mapping) else []
+    if start == {} and not system.reference.constraints:
+        given = [n for n in system.coordinate_names if ".orientation." not in n][:2]
     names = [*own[: MOST_SLIDERS - min(len(given), 3)], *given][:MOST_SLIDERS]
     full = {c.partition(".")[0]: c for c in reversed(system.coordinate_names)}
     return [full.get(n, n) if n not in own and n not in system.coordinate_names and n not in system.velocity_names else n for n in names]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import jourdain as jd
+from jourdain.library import four_bar
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,14 @@ def test_whole_quaternions_are_held_and_states_taken(way: dict[str, str]) -> Non
     assert not m.states or found.z == pytest.approx([2.5])
     with pytest.raises(jd.InputError, match="give all four of them"):
         s.assemble({"free.orientation.e0": 1.0})
+
+
+@pytest.mark.parametrize("verb", ["assemble", "assembly_modes", "state"])
+def test_times_may_be_written_with_units(verb: str) -> None:
+    s = four_bar().compile()
+    fixed = {"crank.angle": 0.4}
+    found = getattr(s, verb)(fixed, t="500 ms")
+    for state in found.values() if isinstance(found, dict) else [found]:
+        assert state.t == 0.5
+    with pytest.raises(jd.InputError, match="t: quantity '5 kg' should be in 's'"):
+        getattr(s, verb)(fixed, t="5 kg")

@@ -336,3 +336,9 @@ def test_sweeps_of_runs_of_thousands_of_steps_have_the_bits_of_single_runs(monke
     monkeypatch.setattr("jourdain.analysis.sweep._Simulations.__call__", by_itself)
     found = s.sweep({"hinge": 0.7}, 6.0, parameters={"length": lengths}, outputs=["hinge.angle"], workers=1, progress=False, **options)
     assert len(runs[0].t) > 2500 and found["hinge.angle"].tolist() == [r["hinge.angle"][-1] for r in runs]
+
+
+def test_failed_runs_are_told(swing):
+    with pytest.warns(RuntimeWarning, match=r"2 of 2 runs failed.*run 0: .*'3 kg' should be in 's'"):
+        r = swing.sweep({}, "3 kg", parameters={"length": [1.0, 2.0]}, progress=False)
+    assert len(r.failures) == 2

@@ -150,7 +150,7 @@ def test_arithmetic_agrees_with_python(text: str) -> None:
 @pytest.mark.parametrize(("text", "expected"), [
     ("x < 0 and v > 0", 1.0), ("x > 0 or not v < 1", 1.0), ("not x < 0", 0.0), ("where(x <= 0, k, l)", 0.7), ("(x < 0)*v", 1.7),
     ("clip(v, 0, 1)", 1.0), ("positive_part(x)", 0.0), ("step(t, 0.4, 1)", 0.0), ("step(t, 0, 0.4, 2, 5)", 5.0), ("30[deg]", math.pi / 6),
-    ("3.6[km/h] + 5 [mm]", 1.005), ("2*'left wheel'", 0.4), ("hinge.angle*2", 1.8), ("gas(0.1)", 2.0), ("map(1, 2)", 4.0), ("gas.d1(0.1)", None),
+    ("3.6[km/h] + 5 [mm/s]", 1.005), ("2*'left wheel'", 0.4), ("hinge.angle*2", 1.8), ("gas(0.1)", 2.0), ("map(1, 2)", 4.0), ("gas.d1(0.1)", None),
     ("state:x", -0.6), ("20[degC]", 293.15),
 ])  # fmt: skip
 def test_meaning(text: str, expected: float | None) -> None:

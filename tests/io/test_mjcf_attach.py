@@ -61,7 +61,16 @@ def test_an_attached_model_attaches_another(tmp_path: Path) -> None:
     assert list(read_mjcf(path).bodies)[-3:] == ["p_root", "p_tip", "p_i_tip"]
 
 
+@pytest.mark.peers
+def test_models_without_a_name_among_the_assets_are_called_as_their_files_say(tmp_path: Path, rng: np.random.Generator) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    path = files(tmp_path, '<attach model="inner" body="root" prefix="p_"/>', PART.replace("<mujoco>", '<mujoco model="inner">'))
+    path.write_text(path.read_text().replace('<model name="m" ', "<model "))
+    compare(read_mjcf(path), mujoco.MjModel.from_xml_path(str(path)), rng, 1e-5)
+
+
 WRONG = {
+    "of its own": ('<frame name="f"/><attach frame="f" prefix="p"/>', PART, "parts of this model itself are not attached"),
     "no model": ('<attach model="n" prefix="p"/>', PART, "the model 'n' is not among the assets; there are m"),
     "no body": ('<attach model="m" body="root2" prefix="p"/>', PART, "the model 'm' has no body 'root2'"),
     "same names": ('<attach model="m" body="root" prefix=""/><attach model="m" body="root" prefix=""/>', PART, "there is a (body|joint) '(root|j)' already"),

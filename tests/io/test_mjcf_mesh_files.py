@@ -59,6 +59,23 @@ def test_the_first_object_of_an_obj_file_with_its_quadrilaterals(tmp_path: Path)
     assert ours.compile(check=False).mass_matrix([0.0])[0, 0] == pytest.approx(theirs.dof_M0[0], rel=1e-5)
 
 
+def test_vertices_without_faces_stand_for_their_hull(tmp_path: Path) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    (tmp_path / "points.obj").write_text("\n".join(line for line in BLOCK.split("o second")[0].splitlines() if line[:2] != "f "))
+    path = model_of(tmp_path, "points.obj")
+    theirs, ours = mujoco.MjModel.from_xml_path(str(path)), jd.read_mjcf(path)
+    assert float(ours.bodies["b"].mass) == pytest.approx(theirs.body_mass[1], rel=1e-6)
+    mujoco.mj_forward(theirs, mujoco.MjData(theirs))
+    assert ours.compile(check=False).mass_matrix([0.0])[0, 0] == pytest.approx(theirs.dof_M0[0], rel=1e-5)
+
+
+def test_builtin_meshes_are_told(tmp_path: Path) -> None:
+    path = model_of(tmp_path, "none.obj")
+    path.write_text(path.read_text().replace('file="none.obj"', 'builtin="sphere" params="2"'))
+    with pytest.raises(jd.InputError, match='the points of builtin="sphere" are made by rules that are not read'):
+        jd.read_mjcf(path)
+
+
 def test_msh_files_hold_what_stl_files_hold(tmp_path: Path) -> None:
     corners = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], dtype="<f4")
     faces = np.array([(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)], dtype="<i4")

@@ -174,6 +174,13 @@ def test_faulty_files_that_pinocchio_reads(tmp_path: Path) -> None:
         np.testing.assert_allclose(model.compile().mass_matrix([0.3]), expected, atol=1e-12)
 
 
+def test_axes_of_joints_that_have_none_are_not_looked_at() -> None:
+    model = read_urdf(robot(joint("f", "fixed", "a", "b", '<axis xzy="0 0 1"/>'), joint("w", "floating", "b", "c", "<axis/>"), links="abc"))
+    assert model.compile().nv == 6
+    with pytest.raises(InputError, match="'xyz' is missing"):
+        read_urdf(robot(joint("h", "continuous", "a", "b", '<axis xzy="0 0 1"/>'), links="ab"))
+
+
 def test_lines_are_counted_from_the_top_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "robot.urdf"
     file.write_text("\n\n<?xml version='1.0'?>\n<robot name='r'><link/></robot>")

@@ -289,3 +289,40 @@ def test_dimensions_of_new_values_coefficients_and_targets() -> None:
         m.compile().inverse_kinematics({"a": ("3 kg", 0, 0)})
     with pytest.raises(jd.InputError, match="quantity '1 m' should be in '1'"):
         m.ground.at(0, 0, 0, rotation={"quaternion": ("1 m", 0, 0, 0)})
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("200[N]", r"quantity '200\[N\]' should be in 'N/m'"),
+        ("k + 3[m]", r"k in 'N/m' and 3\[m\] in 'm' have different dimensions"),
+        ("-0.1[kg] + 300[N/m]", r"0.1\[kg\] in 'kg' and 300\[N/m\] in 'N/m' have different dimensions"),
+        ("where(l < 3[s], k, 2*k)", r"l in 'm' and 3\[s\] in 's' have different dimensions"),
+        ("200[N/m] + k", None),
+        ("where(l < 30[mm], k, k + 2[N/mm])", None),
+    ],
+)
+def test_numbers_with_units_in_expressions_of_files(written: str, told: str | None) -> None:
+    text = f"""
+format = "jourdain"
+version = 1
+[parameters]
+k = {{value = 200, unit = "N/m"}}
+l = {{value = 0.6, unit = "m"}}
+[bodies.a]
+mass = "1.5[kg]"
+[joints.slide]
+kind = "prismatic"
+parent = "ground"
+child = "a"
+axis = "x"
+[loads.rubber]
+kind = "joint_spring"
+joint = "slide"
+stiffness = "{written}"
+"""
+    if told is None:
+        assert jd.loads_model(text).compile().mass_matrix([0.0])[0, 0] == 1.5
+    else:
+        with pytest.raises(jd.JourdainError, match=f"line 17: load 'rubber'.*{told}"):
+            jd.loads_model(text)

@@ -92,6 +92,7 @@ BODY_ERRORS: dict[str, tuple[dict[str, Any], str]] = {
     "asymmetric": ({"mass": 1, "inertia": [[1, 0.1, 0], [0.2, 1, 0], [0, 0, 1]]}, r"body 'b': inertia: the matrix is not symmetric: entry \(1, 2\) = 0.1, \(2, 1\) = 0.2"),
     "about": ({"mass": 1, "inertia": (1, 1, 1), "about": "cog"}, "body 'b': inertia about 'cog' is unknown; use 'com' or 'origin'"),
     "shape": ({"shape": 3}, r"body 'b': shape 3 is not a solid; use jd.box"),
+    "shape beside a mass": ({"mass": 1, "shape": "box"}, r"body 'b': shape 'box' is not a solid; use jd.box"),
 }  # fmt: skip
 
 

@@ -76,6 +76,14 @@ def test_sliders_have_units_and_ends() -> None:
     assert [(s.low, s.high) for s in given.sliders] == [(20.0, 60.0), (-1.0, 1.0)] and given.sliders[1].unit == "m/s"
 
 
+@pytest.mark.parametrize("formulation", ["recursive", "cartesian", "directors"])
+def test_a_tree_without_a_start_can_be_lifted(formulation: str) -> None:
+    m = pendulum()
+    e = Explorer(m.compile(formulation=formulation), None, None, 0.1)
+    assert [s.name for s in e.sliders] == [p.name for p in m.parameter_set.listed if "gravity" not in p.name] + ["hinge.angle"]
+    assert e.run({"hinge.angle": 0.3})["hinge.angle"][0] == pytest.approx(0.3, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("parameters", "told"),
     [

@@ -81,3 +81,22 @@ def test_forces_traces_and_room_grow_with_the_motion(browser: Browser) -> None:
         np.testing.assert_allclose(low, [6, 0, 0], atol=1e-9)
         assert high[2] > 0.01
     assert browser.messages == []
+
+
+@pytest.mark.browser
+def test_bodies_that_swing_far_from_their_origins_stay_in_view(browser: Browser) -> None:
+    scene = Scene("swing", [Body("bob", [sphere(0.1, p=(0, 0, -1.0))])], points=[Point("bob", "bob", (0, 0, -1.0))])
+    with serve(scene, open_browser=False, live=True) as server:
+        browser.messages.clear()
+        server.append(0.0, {"bob": (np.zeros(3), [1, 0, 0, 0])})
+        browser.open(server.url)
+        browser.wait("jourdain.time() === 0")
+        before = browser.evaluate("Math.hypot(...jourdain.camera().position.map((x, i) => x - jourdain.camera().target[i]))")
+        for t in np.linspace(0.1, 1.0, 10):
+            angle = np.pi * t  # from below to above, about the origin, which stays
+            server.append(t, {"bob": (np.zeros(3), [np.cos(angle / 2), 0, np.sin(angle / 2), 0])})
+        server.finish()
+        browser.wait("jourdain.time() > 0.99 && document.querySelector('#bar .live').hidden")
+        after = browser.evaluate("Math.hypot(...jourdain.camera().position.map((x, i) => x - jourdain.camera().target[i]))")
+        assert after > 1.5 * before
+    assert browser.messages == []

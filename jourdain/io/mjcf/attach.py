@@ -46,6 +46,10 @@ class _Attachments:
                 self._inside(child)
 
     def _attached(self, element: Element) -> Element:
+        if element.get("model") is None:
+            raise element.error(
+                "parts of this model itself are not attached to it; write them out, or save the compiled model (mj_saveLastXML) and read that"
+            )
         name, prefix = element.required("model"), element.get("prefix") or ""
         model, settings = self._model(element, name)
         for setting in OF_ALL_MASSES:
@@ -77,9 +81,9 @@ class _Attachments:
     def _model(self, element: Element, name: str) -> tuple[Element, Settings]:
         """A model by its name among the assets, with all that it includes, repeats and attaches itself."""
         if name not in self.known:
-            if name not in self.files:
+            asset = self.files.get(name) or self._called(name)
+            if asset is None:
                 raise element.error(f"the model '{name}' is not among the assets; there are {', '.join(self.files) or 'none'}")
-            asset = self.files[name]
             if self.folder is None:
                 raise asset.error("an attached model needs a model read from a file, not from text")
             file = self.folder.file(asset, asset.required("file"))
@@ -95,6 +99,15 @@ class _Attachments:
             _place_files(tree, file.parent, settings)
             self.known[name] = tree, settings
         return self.known[name]
+
+    def _called(self, name: str) -> Element | None:
+        """The asset without a name of its own whose file calls its model so."""
+        for asset in self.files.values():
+            if asset.get("name") is None and self.folder is not None:
+                tree, _ = read_xml(self.folder.file(asset, asset.required("file")), expected=("mujoco",))
+                if tree.get("model") == name:
+                    return asset
+        return None
 
     def _take_along(self, model: Element, prefix: str, settings: Settings) -> None:
         """Default classes, assets and other sections of an attached model under its prefix; options and keyframes are the outer model's own."""

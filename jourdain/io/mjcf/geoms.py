@@ -193,6 +193,8 @@ class Geoms:
         return _MeshAsset(asset, shape)
 
     def _file(self, asset: Element) -> Path:
+        if "builtin" in asset.attributes:
+            raise asset.error(f'the points of builtin="{asset.get("builtin")}" are made by rules that are not read')
         name = asset.required("file")
         if self.folder is None:
             raise asset.error("a mesh file needs a model read from a file, not from text")

@@ -35,7 +35,7 @@ def read_mesh(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     return raw.vertices, raw.faces
 
 
-def _first_object(path: Path) -> tuple[np.ndarray, np.ndarray]:
+def _first_object(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     """All vertices, and the faces of the first object or group that has some."""
     vertices: list[list[float]] = []
     polygons: list[list[int]] = []
@@ -56,8 +56,10 @@ def _first_object(path: Path) -> tuple[np.ndarray, np.ndarray]:
         except ValueError:
             raise InputError(f"mesh '{path.name}', line {k}: {line.strip()[:60]!r} is not understood") from None
     points = np.array(vertices, dtype=float).reshape(-1, 3)
+    if not polygons and len(points) > 3:
+        return points, None
     if not polygons or any(not 0 <= i < len(points) for polygon in polygons for i in polygon):
-        raise InputError(f"mesh '{path.name}': it has no faces, or faces of vertices that it has not")
+        raise InputError(f"mesh '{path.name}': it has no faces and too few vertices for a hull, or faces of vertices that it has not")
     looks = _Looks(path, LOOKS + LOOKS_EACH * sum(map(len, polygons)))
     return points, np.array([triangle for polygon in polygons for triangle in _cut(points, polygon, looks)], dtype=int)
 

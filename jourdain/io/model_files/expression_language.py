@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from ...errors import InputError, nearest
-from ...model.dimensions import unjudged
+from ...model.dimensions import alike, unit_of, unjudged
 from ...model.units import unit
 from ...symbolic import functions
 from ...symbolic.expr import UNARY as _UNARY
@@ -197,10 +197,13 @@ class _Parser:
         return e
 
     def _comparison(self) -> Expr:
+        begun = self.place
         a = self._sum()
         for mark in ("<=", ">=", "<", ">"):
             if self._take(mark):
+                middle = self.place
                 b = self._sum()
+                self._same(begun, middle - 1, a, middle, b)
                 if self._next.text in ("<", "<=", ">", ">="):
                     raise self._error("comparisons do not chain; write a < b and b < c")
                 first, second = (a, b) if mark[0] == "<" else (b, a)
@@ -208,17 +211,35 @@ class _Parser:
         return a
 
     def _sum(self) -> Expr:
-        negative = self._take_signs()
-        e = self._product()
+        negative, begun = self._take_signs(), self.place
+        e = first = self._product()
+        ended = self.place
         if negative:
             e = neg(e)
-        while True:
-            if self._take("+"):
-                e = add(e, self._product())
-            elif self._take("-"):
-                e = sub(e, self._product())
-            else:
-                return e
+        while self._next.kind == "mark" and self._next.text in ("+", "-"):
+            build = add if self._next.text == "+" else sub
+            self.place += 1
+            place = self.place
+            term = self._product()
+            self._same(begun, ended, first, place, term)
+            e = build(e, term)
+        return e
+
+    def _same(self, begun: int, ended: int, a: Expr, place: int, b: Expr) -> None:
+        """Refuses a number with a unit beside a number or a quantity of another dimension."""
+        one, other = self._measure(begun, ended, a), self._measure(place, self.place, b)
+        if one is None or other is None or not (one[1] or other[1]) or alike(one[0], other[0]):
+            return
+        written = [" ".join(t.text for t in self.tokens[i:k]).replace(" [", "[") for i, k in ((begun, ended), (place, self.place))]
+        raise self._error(f"{written[0]} in '{one[0]}' and {written[1]} in '{other[0]}' have different dimensions")
+
+    def _measure(self, begun: int, ended: int, e: Expr) -> tuple[str, bool] | None:
+        """The unit of one number or one quantity, and whether it was written there."""
+        kinds = [token.kind for token in self.tokens[begun:ended]]
+        if kinds == ["number", "unit"]:
+            return self.tokens[begun + 1].text[1:-1].strip(), True
+        unit = unit_of(e) if kinds in (["name"], ["quoted"]) else None
+        return None if unit is None else (unit, False)
 
     def _product(self) -> Expr:
         e = self._factor()

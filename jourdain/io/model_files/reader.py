@@ -18,7 +18,7 @@ from ...model.load_sorts import LinkForce
 from ...model.model import Model
 from ...model.sensors import Sensor
 from ...model.switches import Holding
-from ...model.units import unit
+from ...model.units import unbracketed, unit
 from ...model.values import number, value
 from ...symbolic.expr import Expr
 from ...symbolic.graph import substitute
@@ -483,7 +483,7 @@ def is_quantity(text: str) -> bool:
     if match is None:
         return False
     try:
-        unit(match.group(1) or "")
+        unit(unbracketed((match.group(1) or "").strip()))
     except JourdainError:
         return False
     return True

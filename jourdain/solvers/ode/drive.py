@@ -21,6 +21,7 @@ from jourdain.solvers.ode.method import Method
 from jourdain.solvers.ode.session import Session
 from jourdain.solvers.ode.start import first_step
 from jourdain.solvers.ode.trajectory import Checkpoint, Trajectory
+from jourdain.told import outside
 
 #: Steps after which a stiff problem is told of, steps that are many, and so many in all that a word is due.
 SLOW_STEPS, LONG_STEPS, VERY_LONG = 2_000, 100_000, 1_000_000
@@ -184,7 +185,9 @@ class Drive:
         self.to_tell = None
         about = f"; at this pace it takes {steps * abs(end - start) / done:.2g}" if done > 0.0 else ""
         warnings.warn(
-            f"{steps} steps have reached t = {session.clock.t:.4g} of {end:.4g} s{about}: {told}; {remedy}", RuntimeWarning, stacklevel=2
+            f"{steps} steps have reached t = {session.clock.t:.4g} of {end:.4g} s{about}: {told}; {remedy}",
+            RuntimeWarning,
+            stacklevel=outside(),
         )
 
 

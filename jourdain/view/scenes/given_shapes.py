@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...model.bodies import drawable
 from ...model.shapes import ellipsoid
 from ..rotation import matrix_from_quaternion
 from ..shape import SEGMENTS, Shape
@@ -22,7 +23,7 @@ def given_shapes(body: Body, number: Numbers) -> list[Shape]:
     """The shapes that are drawn for a body."""
     shapes: list[Shape] = []
     for solid in body.shapes:
-        shapes += drawn(solid.numeric(number).primitive())
+        shapes += drawn(drawable(body, solid).numeric(number).primitive())
     return shapes
 
 

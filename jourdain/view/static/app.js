@@ -425,6 +425,7 @@ class App {
       this.stage.include(this.bodies.groups.values());
       this.plots.redraw();
       this.panel.live.hidden = true;
+      this.panel.loop.hidden = false;
       this.place();
     });
   }

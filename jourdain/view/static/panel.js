@@ -157,6 +157,7 @@ export class Panel {
     this.slider.min = player.start;
     this.slider.max = player.end;
     this.live.hidden = false;
+    this.loop.hidden = true;
     document.getElementById("bar").hidden = false;
     this.refresh("time");
   }

@@ -19,6 +19,20 @@ function drawsInSoftware() {
   return Boolean(software);
 }
 
+// The box around a body in its own axes, its origin within.
+function hullOf(group) {
+  if (!group.userData.hull) {
+    const hull = new THREE.Box3(new THREE.Vector3(), new THREE.Vector3()), inward = group.matrixWorld.clone().invert(), part = new THREE.Box3();
+    group.userData.solids?.traverse(({ geometry, matrixWorld }) => {
+      if (!geometry?.attributes.position) return;
+      if (!geometry.boundingBox) geometry.computeBoundingBox();
+      hull.union(part.copy(geometry.boundingBox).applyMatrix4(matrixWorld).applyMatrix4(inward));
+    });
+    group.userData.hull = hull;
+  }
+  return group.userData.hull;
+}
+
 export class Stage {
   constructor(canvas, data) {
     this.plain = location.hash !== "#picture" && drawsInSoftware();
@@ -247,6 +261,9 @@ export class Stage {
     this.dirty = true;
   }
 
+  // The bar below needs room, except in pictures.
+  get room() { return document.body.classList.contains("picture") ? 1.0 : 1.2; }
+
   // Moves the default camera along its line of sight until the box around the motion just fits the window.
   fit() {
     if (!this.data.fitted) return;
@@ -255,12 +272,10 @@ export class Stage {
     const above = new THREE.Vector3().crossVectors(view, right), corner = new THREE.Vector3();
     const tangent = Math.tan(this.camera.fov * Math.PI / 360);
     const box = Array.from({ length: 8 }, (_, k) => [k & 1 ? high.x : low.x, k & 2 ? high.y : low.y, k & 4 ? high.z : low.z]);
-    // the bar below needs room, except in pictures
-    const room = document.body.classList.contains("picture") ? 1.0 : 1.2;
     let distance = 1e-6;
     for (const point of this.data.follow ? box : this.data.outline) {
       corner.set(...point).sub(target);
-      const across = Math.abs(corner.dot(right)) / this.camera.aspect, over = room * Math.abs(corner.dot(above));
+      const across = Math.abs(corner.dot(right)) / this.camera.aspect, over = this.room * Math.abs(corner.dot(above));
       distance = Math.max(distance, corner.dot(view) + 1.1 * Math.max(across, over) / tangent);
     }
     const change = view.multiplyScalar(distance * (this.data.follow ? 1.2 : 1)).sub(offset);
@@ -274,7 +289,7 @@ export class Stage {
     if (this.touched || this.data.follow) return;
     const corner = new THREE.Vector3(), outside = (point) => {
       corner.set(...point).project(this.camera);
-      return Math.max(Math.abs(corner.x), Math.abs(corner.y)) > 1;
+      return Math.max(Math.abs(corner.x), this.room * Math.abs(corner.y)) > 1;
     };
     this.camera.updateMatrixWorld();
     if (this.data.outline.some(outside)) this.fit();
@@ -284,13 +299,17 @@ export class Stage {
   include(groups) {
     const box = new THREE.Box3(this.home.low, this.home.high);
     let grown = false;
-    for (const { position } of groups) {
-      if (box.containsPoint(position)) continue;
-      box.expandByPoint(position);
-      this.data.outline.push(position.toArray());
+    for (const group of groups) {
+      group.updateMatrixWorld(true);
+      const hull = hullOf(group).clone().applyMatrix4(group.matrixWorld);
+      if (box.containsBox(hull)) continue;
+      box.union(hull);
+      for (const x of [hull.min.x, hull.max.x]) for (const y of [hull.min.y, hull.max.y]) for (const z of [hull.min.z, hull.max.z]) this.data.outline.push([x, y, z]);
       grown = true;
     }
-    if (grown && !this.touched) this.fit();
+    if (!grown || this.touched) return;
+    if (this.data.follow) this.fit();
+    else this.contain();
   }
 
   reset(around) {
