@@ -477,6 +477,12 @@ def test_plain_table_becomes_a_solution() -> None:
     np.testing.assert_allclose(sol["x", "m"], [1e-3, 2e-3])
 
 
+@pytest.mark.parametrize("given", [None, {"t": [0.0]}, np.zeros(3)], ids=["nothing", "dict", "array"])
+def test_what_is_no_table_is_told(given: Any) -> None:
+    with pytest.raises(InputError, match="is no table; give a pandas.DataFrame"):
+        from_pandas(given)
+
+
 def test_to_xarray() -> None:
     data = example().to_xarray()
     assert data["rod.R"].dims == ("t", "rod.R_0", "rod.R_1") and data["force"].attrs["units"] == "N"
