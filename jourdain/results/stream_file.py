@@ -187,7 +187,8 @@ class _Parquet:
 
     def __init__(self, path: Path) -> None:
         self._pa, self._pq = need("pyarrow", "files", ".parquet"), need("pyarrow.parquet", "files", ".parquet")
-        self._file, self._writer = path.open("wb"), None
+        self._file = path.open("wb")
+        self._writer: Any = None
         self._room = Room(path)
 
     def add(self, sol: Solution, first: int, room: int, end: int) -> None:
