@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, short
+from ..reals import reals
 from ..symbolic import Expr, absolute, exp, sign
 
 
@@ -24,6 +25,9 @@ class NormalForce:
     damping: float = 0.0
 
     def __post_init__(self) -> None:
+        for name in ("stiffness", "exponent", "damping"):
+            if reals(getattr(self, name), f"NormalForce: {name}").ndim:
+                raise InputError(f"NormalForce: {name} = {short(getattr(self, name))} must be one number")
         for name, good, wanted in (
             ("stiffness", self.stiffness > 0, "positive"),
             ("exponent", self.exponent >= 1, "at least 1"),

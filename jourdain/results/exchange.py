@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jourdain.errors import JourdainError
+from jourdain.errors import InputError, JourdainError, short
 from jourdain.results.channel import Array, component_names
 from jourdain.results.events import EventTable
 from jourdain.results.solution import Solution
@@ -60,6 +60,8 @@ def to_pandas(sol: Solution, *patterns: str) -> pandas.DataFrame:
 
 def from_pandas(frame: pandas.DataFrame, units: Mapping[str, str] | None = None) -> Solution:
     """A solution from a table indexed by time (s) or with a column "t"; units by column name."""
+    if not hasattr(frame, "columns") or not hasattr(frame, "index"):
+        raise InputError(f"from_pandas: {short(frame)} is no table; give a pandas.DataFrame")
     if "t" in frame.columns:
         frame = frame.set_index("t")
     known = dict(frame.attrs.get("units", {})) | dict(units or {})

@@ -39,6 +39,8 @@ _HEADER = "jourdain_header"
 _DAMAGED = "not a complete Jourdain result: cut short or another kind of file; write it again with sol.save(…)"
 _CHANGED = f"{_DAMAGED} (it was changed since it was written)"
 _TYPES = ("float64", "int64", "bool")
+#: Kinds of NumPy types that a file may keep numbers in.
+_KINDS = "fiub"
 #: The largest header of a .npz (of the whole file and of one array, bytes).
 _MOST_HEADER, _MOST_NPY_HEADER = 2**29, 2**16
 
@@ -91,18 +93,21 @@ def check_header(head: Any) -> Header:
         name, kind, shape = channel["name"], channel["type"], channel["shape"]
         if kind not in _TYPES or not all(isinstance(n, int) and 0 <= n < 2**31 for n in shape):
             raise ResultFileError(f"{_DAMAGED} (channel {name!r} has type {kind!r} and shape {shape})")
+    if not isinstance(head["samples"], int) or head["samples"] < 0:
+        raise ResultFileError(f"{_DAMAGED} ({head['samples']!r} samples)")
+    check_room(sum(_sizes(head).values()))
     return head
 
 
 def build(head: Header, t: Array, arrays: Callable[[str], Array]) -> Solution:
     """The solution described by a header, with the arrays fetched by channel name."""
     samples = head["samples"]
-    times = np.asarray(t, float).reshape(-1)
+    times = _numbers("t", t).astype(float).reshape(-1)
     if times.size != samples:
         raise ResultFileError(f"{_DAMAGED} ({times.size} of {samples} samples)")
     channels = {}
     for channel in head["channels"]:
-        values = np.asarray(arrays(channel["name"])).reshape(samples, *channel["shape"]).astype(channel["type"])
+        values = _numbers(channel["name"], arrays(channel["name"])).reshape(samples, *channel["shape"]).astype(channel["type"])
         channels[channel["name"]] = Channel(values, channel["unit"], channel["description"])
     sol = Solution(
         times, channels, head["metadata"], head["statistics"], derivatives=head["derivatives"], events=EventTable.of(head.get("events", {}))
@@ -110,6 +115,14 @@ def build(head: Header, t: Array, arrays: Callable[[str], Array]) -> Solution:
     if (head["version"] > 1 or "digest" in head) and head.get("digest") != _digest_of(head, sol):
         raise ResultFileError(_CHANGED)
     return sol
+
+
+def _numbers(name: str, values: Any) -> Array:
+    """An array of a file if it holds real numbers: NumPy would make some of texts, too, and lose imaginary parts."""
+    found = np.asarray(values)
+    if found.dtype.kind not in _KINDS:
+        raise ResultFileError(f"{_DAMAGED} ({name!r} holds no real numbers but {found.dtype})")
+    return found
 
 
 def check_room(size: int) -> None:
@@ -170,6 +183,9 @@ def _read_parquet(path: Path) -> Solution:
     pq = need("pyarrow.parquet", "files", ".parquet")
     promised = pq.read_metadata(path)
     check_room(8 * promised.num_rows * promised.num_columns)
+    for field in promised.schema.to_arrow_schema():  # a text that is there once may be said a million times
+        if str(field.type) not in ("double", "int64", "bool"):
+            raise ResultFileError(f"{_DAMAGED} ({field.name!r} holds no numbers but {field.type})")
     table = pq.read_table(path, memory_map=False, page_checksum_verification=True)
     known = {**(promised.metadata or {}), **(table.schema.metadata or {})}  # what grew in pieces has it behind its rows
     head = check_header(metadata.loads(known[_HEADER.encode()].decode()))
@@ -251,7 +267,13 @@ def _own(h5py: Any, file: Any, path: str, size: int = 1) -> Any:
         raise ResultFileError(f"{_DAMAGED} ({path!r} is packed by a filter that results do not use)")
     if place.size != size:
         raise ResultFileError(f"{_DAMAGED} ({path!r} has {place.size} entries instead of {size})")
-    check_room(size * place.dtype.itemsize)
+    if path == _HEADER:
+        if h5py.check_string_dtype(place.dtype) is None or place.dtype.itemsize > _MOST_HEADER:
+            raise ResultFileError(f"{_DAMAGED} (its header is no text)")
+    elif place.dtype.kind not in _KINDS:
+        raise ResultFileError(f"{_DAMAGED} ({path!r} holds no real numbers but {place.dtype})")
+    elif size and not place.id.get_storage_size():
+        raise ResultFileError(f"{_DAMAGED} ({path!r} has a size and no numbers)")
     return place
 
 
@@ -333,7 +355,11 @@ def _read_mat(path: Path) -> Solution:
     image = path.read_bytes()
     if image[:_MAT_TEXT] != _mat_text(image):
         raise ResultFileError(_CHANGED)
-    check_room(sum(8 * math.prod(shape) for _, shape, _ in whosmat(io.BytesIO(image))))
+    promised = whosmat(io.BytesIO(image))
+    check_room(sum(8 * math.prod(shape) for _, shape, _ in promised))
+    for name, _, kind in promised:
+        if kind not in (("char",) if name == _HEADER else ("double", "int64", "logical")):
+            raise ResultFileError(f"{_DAMAGED} ({name!r} holds no numbers but {kind})")
     contents = loadmat(io.BytesIO(image))
     head = check_header(metadata.loads(str(contents[_HEADER].item())))
     short = _matlab_names([channel["name"] for channel in head["channels"]])
@@ -390,8 +416,10 @@ def load_solution(path: str | os.PathLike[str]) -> Solution:
         raise ResultFileNotFoundError(f"file {str(source)!r} does not exist in {os.getcwd()!r}; check the path")
     try:
         return read(source)
-    except (ImportError, PermissionError):
+    except ImportError:
         raise
+    except PermissionError as error:
+        raise ResultFileError(f"file {str(source)!r} cannot be read ({error.strerror or error}); check the rights to it") from error
     except MemoryError as error:
         raise ResultFileError(f"file {str(source)!r}: its arrays do not fit into memory ({error or 'no memory left'})") from error
     except ResultFileError as error:

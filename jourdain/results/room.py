@@ -1,4 +1,5 @@
-"""Room on a disk before a library writes there: HDF5 ends the program where it finds none, Arrow leaves a file that nobody can read."""
+"""Files that other libraries write: claimed, so that no other run writes there meanwhile, with room on the disk before a library writes:
+HDF5 ends the program where it finds none, Arrow leaves a file that nobody can read."""
 
 from __future__ import annotations
 
@@ -6,8 +7,34 @@ import errno
 import os
 from pathlib import Path
 
+try:
+    import fcntl
+except ImportError:  # where open files cannot be replaced by others anyway
+    fcntl = None  # type: ignore[assignment]
+
 #: Errors that say that there is no room.
 _NONE = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+
+
+def claimed(path: Path) -> int:
+    """A handle that holds a lock of the file, which is made where there is none; BlockingIOError where another run, of this program or of another, has it."""
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            if fcntl is None:
+                return handle
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise
+            except OSError:  # a file system without locks
+                return handle
+            if path.exists() and os.path.samestat(os.fstat(handle), os.stat(path)):  # else it has got its own name meanwhile
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
 
 
 class Room:
@@ -37,4 +64,4 @@ class Room:
         os.close(self._handle)
 
 
-__all__ = ["Room"]
+__all__ = ["Room", "claimed"]

@@ -1,7 +1,7 @@
 """Results that are written while a run goes on: rows are added to an HDF5 or Parquet file piece by piece, so that memory holds one piece alone.
 
 A file grows as "<name>.part.<suffix>" and takes its name, and the place of an older one, when it is closed, also by an error, Ctrl-C or a full disk; then it is read
-by :func:`jourdain.results.files.load_solution`.  While it grows an HDF5 file can be read by any HDF5 library; what was added is on the disk after every piece.  A
+by :func:`jourdain.results.files.load_solution`.  What was added to an HDF5 file is on the disk after every piece, and any HDF5 library reads it after a kill (before, without its own lock).  A
 Parquet file gets its footer when it is closed.
 """
 
@@ -23,7 +23,7 @@ from jourdain.results.events import EventTable
 from jourdain.results.exchange import columns, need
 from jourdain.results.files import _HDF5_BLOCK, _HDF5_MARK, _HEADER, FORMAT
 from jourdain.results.joined import added
-from jourdain.results.room import Room
+from jourdain.results.room import Room, claimed
 from jourdain.results.solution import Solution
 from jourdain.results.whole_file import sync_folder, unwritten
 
@@ -48,11 +48,23 @@ class StreamFile:
             raise InputError(f"file {str(path)!r}: results are streamed to .h5, .hdf5 or .parquet, not to {self.path.suffix!r}")
         if not self.path.parent.is_dir():
             raise InputError(f"file {str(path)!r}: folder {str(self.path.parent)!r} does not exist; create it first")
+        if self.path.exists() and not self.path.is_file():
+            raise InputError(f"file {str(path)!r}: results are streamed to plain files, and this is none; choose another name")
+        self.path = self.path.resolve() if self.path.is_symlink() else self.path
         self._growing = self.path.with_name(f"{self.path.stem}.part{self.path.suffix}")
+        try:
+            self._claim = claimed(self._growing)
+        except BlockingIOError:
+            raise InputError(
+                f"file {str(path)!r}: another run is being streamed to it ('{self._growing.name}' grows); choose another name"
+            ) from None
+        except OSError as error:
+            raise unwritten(self.path, error) from error
         try:
             self._file: Any = kinds[self.path.suffix.lower()](self._growing)
         except OSError as error:
             self._growing.unlink(missing_ok=True)
+            os.close(self._claim)
             raise unwritten(self.path, error) from error
 
     def add(self, piece: Solution) -> None:
@@ -92,7 +104,13 @@ class StreamFile:
         return found
 
     def close(self) -> None:
-        """Ends the file."""
+        """Ends the file, and gives its name free."""
+        try:
+            self._end()
+        finally:
+            os.close(self._claim)
+
+    def _end(self) -> None:
         if self._last is None:
             self._file.abandon()
             self._growing.unlink()
@@ -122,7 +140,7 @@ class _Hdf5:
     def __init__(self, path: Path) -> None:
         h5py = need("h5py", "files", ".h5")
         path.write_bytes(bytes(4096))  # told here where not even that can be written
-        self.path, self._file = path, h5py.File(path, "w", userblock_size=_HDF5_BLOCK)
+        self.path, self._file = path, h5py.File(path, "w", userblock_size=_HDF5_BLOCK, locking=False)  # claimed already
         self._room = Room(path)
 
     def add(self, sol: Solution, first: int, room: int, end: int) -> None:

@@ -24,7 +24,8 @@ def whole_file(target: Path) -> Iterator[Path]:
     Temporary files that killed programs left behind for this target are removed.  What is no plain file (a pipe, /dev/stdout) is written as it is, and a
     link stays one.
     """
-    if target.parts[:2] in (("/", "dev"), ("/", "proc")) or (target.exists() and not target.is_file()):
+    device = target.parts[:2] in (("/", "dev"), ("/", "proc")) and target.parts[:3] != ("/", "dev", "shm")
+    if device or (target.exists() and not target.is_file()):
         yield target
         return
     target = target.resolve() if target.is_symlink() else target

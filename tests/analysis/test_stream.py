@@ -10,11 +10,15 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
 import jourdain as jd
 from jourdain.errors import InputError
+from jourdain.library.mechanisms import double_pendulum
+from jourdain.results import load_solution
+from jourdain.results.stream_file import StreamFile
 
 WAYS: dict[str, dict[str, Any]] = {
     "moreau": {"method": "moreau", "step": 1e-3},
@@ -232,3 +236,40 @@ def test_a_full_disk_keeps_the_older_file_or_the_rows_so_far(
     message, kept = ended.stdout.strip().splitlines()
     assert f"run.{suffix}' could not be written: File too large" in message and told in message
     assert least <= float(kept) <= most and not list(tmp_path.glob("*.part.*"))
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".parquet"])
+def test_two_runs_into_one_file_do_not_destroy_each_other(tmp_path: Path, suffix: str) -> None:
+    """The second one truncated what the first had written, and whoever ended first removed it."""
+    s = double_pendulum().compile()
+    path = tmp_path / f"run{suffix}"
+    first = StreamFile(path)
+    first.add(s.simulate({"shoulder": 1.0}, 0.5))
+    with pytest.raises(InputError, match=r"another run is being streamed to it \('run\.part"):
+        s.stream(path, {"shoulder": 2.0}, 0.5)
+    child = "import sys, pathlib; from jourdain.results.room import claimed; claimed(pathlib.Path(sys.argv[1]))"
+    told = subprocess.run([sys.executable, "-c", child, str(tmp_path / f"run.part{suffix}")], capture_output=True, text=True)
+    assert "BlockingIOError" in told.stderr
+    if suffix == ".h5":
+        with h5py.File(tmp_path / "run.part.h5", locking=False) as file:
+            assert len(file["t"]) == first.samples
+    first.close()
+    assert len(load_solution(path)) == first.samples
+    assert s.stream(path, {"shoulder": 2.0}, 0.5, pieces=1).t[-1] == load_solution(path).t[-1] == 0.5
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and links with places in the file system")
+@pytest.mark.parametrize("suffix", [".h5", ".parquet"])
+def test_streams_keep_links_and_refuse_what_is_no_file(tmp_path: Path, suffix: str) -> None:
+    s = double_pendulum().compile()
+    (tmp_path / "there").mkdir()
+    link = tmp_path / f"link{suffix}"
+    link.symlink_to(tmp_path / "there" / f"run{suffix}")
+    s.stream(link, {"shoulder": 1.0}, 0.1, pieces=2)
+    assert link.is_symlink() and load_solution(tmp_path / "there" / f"run{suffix}").t[-1] == 0.1
+    os.mkfifo(tmp_path / f"pipe{suffix}")
+    (tmp_path / f"folder{suffix}").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(InputError, match="plain files, and this is none"):
+            s.stream(tmp_path / f"{name}{suffix}", {"shoulder": 1.0}, 0.1)

@@ -226,3 +226,10 @@ def test_T7_forced_bound(force: str) -> None:
         for k in range(120):
             assert (np.abs(x[:n]) <= bounds.forced(0.05 * k, b) * (1 + 1e-9)).all()
             x = step @ x
+
+
+@pytest.mark.parametrize("given", [np.datetime64("2020-01-01"), "1", 1j, [1.0, 2.0]], ids=["date", "text", "complex", "list"])
+@pytest.mark.parametrize("name", ["stiffness", "exponent", "damping"])
+def test_numbers_of_a_normal_force_are_numbers(name: str, given: object) -> None:
+    with pytest.raises(jd.errors.InputError, match=f"NormalForce: {name} = .*(are no real numbers|must be one number)"):
+        C.NormalForce(**{"stiffness": 1.0, name: given})

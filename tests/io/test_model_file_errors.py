@@ -243,3 +243,12 @@ def test_an_initial_value_of_nothing_is_told_with_its_line() -> None:
     with pytest.raises(ModelFileError, match=rf"line {line}: .*no coordinate 'h.xyz'; the joint has h.angle, h.angle_rate$"):
         loads_model(SWING + '"h.xyz" = 5')
     assert loads_model(SWING + '"h.angle_rate" = 5').initial == {"h.angle_rate": 5}
+
+
+@pytest.mark.parametrize("one", ["{a=1},", '"a",', "[0,1],"])
+def test_arrays_of_very_many_parts_are_refused_before_they_are_read(one: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1 300 000 tables in an array below the largest size of a file took 17 s."""
+    monkeypatch.setattr("jourdain.io.model_files.toml_source.MOST_PLACES", 10_000)
+    monkeypatch.setattr("tomllib.loads", lambda _: pytest.fail("it was read"))
+    with pytest.raises(ModelFileError, match="more than 10000 keys and entries; move tables and meshes to files"):
+        loads_model("x = [" + one * 10_001 + "]")

@@ -1,6 +1,7 @@
 """Files: every format gives back exactly what was saved; damaged, foreign and newer files give clear errors."""
 
 import builtins
+import io
 import json
 import os
 import pickle
@@ -16,6 +17,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+import scipy.io
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -238,7 +240,7 @@ def test_members_larger_than_the_header_says_are_not_unpacked(tmp_path: Path, mo
     assert not unpacked
 
 
-@pytest.mark.parametrize("suffix", [s for s in SUFFIXES if s != ".csv"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_members_larger_than_memory_are_not_even_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
     example(40).save(tmp_path / f"large{suffix}")
     monkeypatch.setattr(files_module.os, "sysconf", lambda name: 10)
@@ -256,6 +258,61 @@ def test_hdf5_arrays_that_are_larger_than_their_header_says_are_not_unpacked(tmp
     resealed(tmp_path / "run.h5")
     with pytest.raises(ResultFileError, match="has 1000000000 entries instead of"):
         load_solution(tmp_path / "run.h5")
+
+
+@pytest.mark.parametrize("values", [["1.0"] * 40, np.ones(40) * (1 + 2j), np.zeros(40, "(3,)f8")], ids=["texts", "complex", "rows"])
+@pytest.mark.parametrize("place", ["channels/crank.angle", "t"])
+def test_what_is_no_real_number_in_a_forged_file_is_none(tmp_path: Path, place: str, values: Any) -> None:
+    example().save(tmp_path / "run.h5")
+    with h5py.File(tmp_path / "run.h5", "a") as file:
+        assert file[place].shape == (40,)
+        del file[place]
+        file.create_dataset(place, data=values, dtype=getattr(values, "dtype", None))
+    resealed(tmp_path / "run.h5")
+    with pytest.raises(ResultFileError, match=r"holds no real numbers|entries instead of"):
+        load_solution(tmp_path / "run.h5")
+
+
+def test_arrays_of_hdf5_files_that_were_never_written_are_none(tmp_path: Path) -> None:
+    example().save(tmp_path / "run.h5")
+    with h5py.File(tmp_path / "run.h5", "a") as file:
+        del file["t"]
+        file.create_dataset("t", (40,), "f8", chunks=(10,))
+    resealed(tmp_path / "run.h5")
+    with pytest.raises(ResultFileError, match="has a size and no numbers"):
+        load_solution(tmp_path / "run.h5")
+
+
+def test_texts_in_a_forged_table_are_not_unpacked(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    example().save(tmp_path / "run.parquet")
+    table = pq.read_table(tmp_path / "run.parquet")
+    long = pa.array(["1" * 10_000] * len(table))
+    at = table.schema.get_field_index("crank.angle")
+    pq.write_table(table.set_column(at, "crank.angle", long), tmp_path / "run.parquet")
+    with pytest.raises(ResultFileError, match="'crank.angle' holds no numbers but string"):
+        load_solution(tmp_path / "run.parquet")
+
+
+def test_cells_in_a_forged_mat_file_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = np.empty(40, object)
+    cell[:] = [np.zeros(1000)] * 40
+    image = io.BytesIO()
+    scipy.io.savemat(image, {"t": cell})
+    monkeypatch.setattr("scipy.io.loadmat", lambda *_: pytest.fail("it was read"))
+    (tmp_path / "run.mat").write_bytes(files_module._mat_text(image.getvalue()) + image.getvalue()[files_module._MAT_TEXT :])
+    with pytest.raises(ResultFileError, match="'t' holds no numbers but cell"):
+        load_solution(tmp_path / "run.mat")
+
+
+def test_a_file_that_may_not_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(path: Path) -> Any:  # tests may run as one who may read everything
+        raise PermissionError(13, "Permission denied", str(path))
+
+    example(4).save(tmp_path / "run.npz")
+    monkeypatch.setitem(files_module._FORMATS, ".npz", (lambda *_: None, refused))
+    with pytest.raises(ResultFileError, match=r"run\.npz' cannot be read \(Permission denied\); check the rights"):
+        load_solution(tmp_path / "run.npz")
 
 
 def test_what_killed_programs_left_is_removed(tmp_path: Path) -> None:
@@ -418,6 +475,12 @@ def test_plain_table_becomes_a_solution() -> None:
 
     sol = from_pandas(pd.DataFrame({"t": [0.0, 1.0], "x": [1.0, 2.0]}), units={"x": "mm"})
     np.testing.assert_allclose(sol["x", "m"], [1e-3, 2e-3])
+
+
+@pytest.mark.parametrize("given", [None, {"t": [0.0]}, np.zeros(3)], ids=["nothing", "dict", "array"])
+def test_what_is_no_table_is_told(given: Any) -> None:
+    with pytest.raises(InputError, match="is no table; give a pandas.DataFrame"):
+        from_pandas(given)
 
 
 def test_to_xarray() -> None:

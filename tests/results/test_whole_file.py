@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +21,7 @@ from jourdain.errors import InputError, JourdainError
 from jourdain.library.mechanisms import double_pendulum
 from jourdain.results import Channel
 from jourdain.results.fields import PathFields
-from jourdain.results.whole_file import write_whole
+from jourdain.results.whole_file import make_whole, write_whole
 from jourdain.structures import Structure
 from jourdain.view import save_movie, save_povray
 
@@ -104,3 +105,19 @@ def test_pipes_are_written_as_they_are() -> None:
     program = "from jourdain.results.whole_file import write_whole; write_whole('/dev/stdout', 'told'); write_whole('/dev/null', 'lost')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "told" and not Path("/dev/null").is_file()
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="a folder in memory")
+def test_files_in_the_folder_of_shared_memory_are_replaced_whole() -> None:
+    """It is below /dev, but no device."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = Path(folder) / "file.txt"
+        write_whole(path, "old")
+
+        def fails(temporary: Path) -> None:
+            temporary.write_text("ne")
+            raise OSError("killed here")
+
+        with pytest.raises(InputError, match="killed here; what was there is kept"):
+            make_whole(path, fails)
+        assert path.read_text() == "old" and len(list(Path(folder).iterdir())) == 1

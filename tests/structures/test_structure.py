@@ -254,6 +254,10 @@ def test_generators_refuse() -> None:
         S.beam((0, 0, 0), (1, 0, 0), S.circle(0.01), STEEL, theory="shear")
     with refused("E = -1 Pa must be positive"):
         S.Material(-1, 0.3, 1)
+    with refused("material: E = .* are no real numbers .it is of type datetime64"):
+        S.Material(np.datetime64("2020-01-01"), 0.3, 1)
+    with refused("density = inf must be one finite number"):
+        S.Material(1, 0.3, np.inf)
     with refused("nu = 0.5 must be between"):
         S.Material(1, 0.5, 1)
     with refused("0 ≤ inner < diameter"):

@@ -19,6 +19,8 @@ from ...errors import JourdainError, ModelError
 MAX_SIZE = 8_000_000
 #: Deepest nesting of arrays and inline tables, and most parts of a dotted key.
 MAX_DEPTH = 24
+#: Most keys, tables and entries of arrays whose places are looked up: so many take seconds.
+MOST_PLACES = 1_000_000
 #: Characters of an array of plain numbers whose entries are not told apart in messages.
 LONG_ARRAY = 20_000
 
@@ -154,6 +156,13 @@ class Source:
                 place = self._pair(place, table, 0)
             place = self._skip(_BLANK, place)
 
+    def _keep(self, path: Path_, span: Span) -> None:
+        self.spans.setdefault(path, span)
+        if len(self.spans) > MOST_PLACES:
+            raise ModelFileError(
+                f"{self.name}: the file has more than {MOST_PLACES} keys and entries; move tables and meshes to files of their own"
+            )
+
     def _skip(self, pattern: re.Pattern[str], place: int) -> int:
         match = pattern.match(self.text, place)
         return match.end() if match else place
@@ -172,7 +181,7 @@ class Source:
             self._arrays[path] = index + 1
             path = (*path, index)
         end = place + 1 + double
-        self.spans.setdefault(path, Span(start, start, end))
+        self._keep(path, Span(start, start, end))
         self.headers.append((path, start))
         return path, end
 
@@ -211,7 +220,7 @@ class Source:
         end = self._value(place, path, depth)
         for n in range(len(table) + 1, len(path)):
             self.spans.setdefault(path[:n], Span(start, place, end))
-        self.spans.setdefault(path, Span(start, place, end))
+        self._keep(path, Span(start, place, end))
         return end
 
     def _value(self, place: int, path: Path_, depth: int) -> int:
@@ -238,7 +247,7 @@ class Source:
         index = 0
         while self.text[place : place + 1] != "]":
             end = self._value(place, (*path, index), depth + 1)
-            self.spans.setdefault((*path, index), Span(place, place, end))
+            self._keep((*path, index), Span(place, place, end))
             place = self._skip(_BLANK, end)
             if self.text[place : place + 1] == ",":
                 place = self._skip(_BLANK, place + 1)

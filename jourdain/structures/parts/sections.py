@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
-from ...errors import InputError
+from ...errors import InputError, short
+from ...reals import reals
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,10 @@ class Material:
     density: float
 
     def __post_init__(self) -> None:
+        for name in ("E", "nu", "density"):
+            value = reals(getattr(self, name), f"material: {name}")
+            if value.ndim or math.isinf(value):
+                raise InputError(f"material: {name} = {short(getattr(self, name))} must be one finite number")
         if not self.E > 0:
             raise InputError(f"material: E = {self.E:g} Pa must be positive")
         if not -1 < self.nu < 0.5:
