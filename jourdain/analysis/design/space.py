@@ -270,7 +270,7 @@ class Space:
         try:
             found, matrix = self.run(x, slopes)
         except (JourdainError, ArithmeticError, np.linalg.LinAlgError) as error:
-            return self._failed(x, f"{type(error).__name__}: {error}")
+            return self._failed(x, str(error) if isinstance(error, JourdainError) else f"{type(error).__name__}: {error}")
         strange = [n for n, y in zip(self.criteria, found, strict=True) if not np.isfinite(y)]
         if strange:
             return self._failed(x, self._reason(x, strange[0]))

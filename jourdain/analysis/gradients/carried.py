@@ -12,11 +12,11 @@ from ...symbolic.expr import KINDS, Expr
 from ...symbolic.graph import evaluate, free_symbols
 from ...systems.inputs import Inputs
 from .constrained_runs import Constrained
-from .contact_history import History, State
-from .contact_places import Places
+from .contact.history import History, State
+from .contact.places import Places
+from .contact.striking import Striking, StrikingLinked
 from .phased import Phased, Phases
 from .runs import IMPLICIT, OTHERS, OTHERS_BY, TABLEAUS, Differentiable, NotCarried
-from .striking import Striking, StrikingLinked
 
 if TYPE_CHECKING:
     from ...model.contact.contacts import Contact

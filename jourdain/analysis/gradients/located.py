@@ -16,7 +16,7 @@ from ...errors import InputError
 from ...symbolic.expr import KINDS
 from ...systems.run import SimulationError
 from ...systems.touching import PairOfShapes
-from .meetings import meeting_at
+from .contact.meetings import meeting_at
 from .prepared import keep_fixed
 from .runs import GradientWarning, NotCarried
 from .switches import surface_text

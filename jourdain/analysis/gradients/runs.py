@@ -28,7 +28,7 @@ from ...systems.sensitivity import Derived, derived, field, give, widened
 from ...systems.tree.projected import NativeSystem
 from ...systems.tree.redundancy import redundant_rows
 from ...systems.tree.touch_slopes import TouchSlopes
-from .meetings import NUMBERS, Meeting
+from .contact.meetings import NUMBERS, Meeting
 
 if TYPE_CHECKING:
     from ...model.events import ModelEvent

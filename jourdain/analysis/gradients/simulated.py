@@ -26,10 +26,10 @@ from ...solvers.sensitivity.path import AT_REST, Path, backwards, forwards
 from ...solvers.sensitivity.touched import NO_ROOM, NO_SLOPE
 from ...systems.run import SimulationError
 from .blocks import Blocks, look_for_surfaces, run_within
+from .contact.meetings import restless
 from .doubtful import AT_ONCE, tell_of_guards, tell_of_order
 from .located import Located
 from .measure import Motion
-from .meetings import restless
 from .moved_events import settle, thin, with_restarts
 from .prepared import compiled_for, with_fixed
 from .primitives import Primitive, locate

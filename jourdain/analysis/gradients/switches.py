@@ -17,7 +17,7 @@ from ...symbolic.expr import KINDS, Expr, brief, neg, sub
 from ...symbolic.function import Argument, Result, SymbolicFunction
 from ...symbolic.graph import free_symbols, topological
 from ...systems.touching import PairOfShapes
-from .meetings import Meeting
+from .contact.meetings import Meeting
 from .runs import Differentiable
 
 #: A rate that changes by more than this part of its largest value within a tiny time jumps.

@@ -11,7 +11,7 @@ import numpy as np
 from ....solvers.nonsmooth.notes import FRICTION, HEAD, IMPULSE, KEY, ROUND, STEP, STRIKES
 from ....symbolic.expr import ZERO, Expr, add, mul, symbol
 from ....systems.sensitivity import Derived, derived
-from ..contact_places import Places
+from ..contact.places import Places
 
 #: Singular values below this part of the largest belong to contacts that others leave undetermined.
 DEPENDENT = 1e-10

@@ -21,7 +21,7 @@ from ....symbolic.expr import Expr
 from ....symbolic.graph import free_symbols, substitute
 from ....systems.inputs import Inputs
 from ....systems.sensitivity import Derived, derived
-from ..contact_places import Places
+from ..contact.places import Places
 from ..expressions import Expressions, expressions_of
 from ..measure import GAUSS, Motion
 from ..primitives import Primitive, Primitives, locate, primitives

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...formalisms.closed_contacts import FINDS, STICKS
-from ...formalisms.tree.acceleration_loads import with_accelerations
-from ...solvers.sensitivity.field import Field
-from ...solvers.sensitivity.modes import map_by_mode
-from ...symbolic.expr import ZERO, Expr, add, mul, sub, symbol
-from ...symbolic.functions import sqrt
-from ...systems.inputs import Inputs
-from ...systems.sensitivity import RESULTS, Derived
-from .constrained_runs import Constrained
-from .contact_history import History, Instant, State, grips_of
-from .contact_places import Places
-from .runs import Differentiable, NotCarried
+from ....formalisms.closed_contacts import FINDS, STICKS
+from ....formalisms.tree.acceleration_loads import with_accelerations
+from ....solvers.sensitivity.field import Field
+from ....solvers.sensitivity.modes import map_by_mode
+from ....symbolic.expr import ZERO, Expr, add, mul, sub, symbol
+from ....symbolic.functions import sqrt
+from ....systems.inputs import Inputs
+from ....systems.sensitivity import RESULTS, Derived
+from ..constrained_runs import Constrained
+from ..runs import Differentiable, NotCarried
+from .history import History, Instant, State, grips_of
+from .places import Places
 
 if TYPE_CHECKING:
-    from ...results.solution import Solution
+    from ....results.solution import Solution
 
 #: What begins the names of instants at which the active set is found anew.
 CONTACTS = "contacts "

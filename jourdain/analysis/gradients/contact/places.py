@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...formalisms.closed_contacts import Ball, ContactRows, Face, Touching
-from ...model.contact.laws import SPEED, Rigid
-from ...symbolic.expr import ZERO, Expr, as_expr, neg
-from ...symbolic.graph import evaluate, substitute
-from ...symbolic.vectors import Matrix, Vector
-from ...systems.tree.contact.rows import ROPES, STOPS
-from .runs import NotCarried
+from ....formalisms.closed_contacts import Ball, ContactRows, Face, Touching
+from ....model.contact.laws import SPEED, Rigid
+from ....symbolic.expr import ZERO, Expr, as_expr, neg
+from ....symbolic.graph import evaluate, substitute
+from ....symbolic.vectors import Matrix, Vector
+from ....systems.tree.contact.rows import ROPES, STOPS
+from ..runs import NotCarried
 
 if TYPE_CHECKING:
-    from ...model.contact.contacts import BodyShape
-    from ...systems.tree.contact.contacts import TreeContacts
+    from ....model.contact.contacts import BodyShape
+    from ....systems.tree.contact.contacts import TreeContacts
 
 #: What identifies a contact: a stop, or shapes with the places on them.
 Place = tuple[Any, ...]

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...solvers.penalty.touch import MOTION, look
-from ...symbolic.expr import ZERO, Expr, add, mul, sub, symbol
+from ....solvers.penalty.touch import MOTION, look
+from ....symbolic.expr import ZERO, Expr, add, mul, sub, symbol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...systems.touching import PairOfShapes, Touching
+    from ....systems.touching import PairOfShapes, Touching
 
 #: Normal, and a point on either body, as a guard reads them.
 NUMBERS = tuple(symbol(f"meeting_{i}", "input") for i in range(9))

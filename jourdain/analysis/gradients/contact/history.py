@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...formalisms.closed_contacts import FINDS, SLIDES, SMOOTH, STICKS, Grip
-from ...solvers.nonsmooth import closed
-from ...symbolic.expr import ZERO, Expr, constant
-from ...symbolic.graph import evaluate
-from .contact_places import Places
-from .runs import NotCarried
+from ....formalisms.closed_contacts import FINDS, SLIDES, SMOOTH, STICKS, Grip
+from ....solvers.nonsmooth import closed
+from ....symbolic.expr import ZERO, Expr, constant
+from ....symbolic.graph import evaluate
+from ..runs import NotCarried
+from .places import Places
 
 if TYPE_CHECKING:
-    from ...results.solution import Solution
-    from ...systems.tree.contact.table import Active, Struck
+    from ....results.solution import Solution
+    from ....systems.tree.contact.table import Active, Struck
 
 #: Impulses below this part of the largest are none; friction up to this part of its bound sticks.
 NONE, FULL = 1e-10, 1.0 - 1e-7
