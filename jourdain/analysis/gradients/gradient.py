@@ -87,13 +87,16 @@ class Gradient(Shown):
         return value_units(self)
 
     def check(self, rtol: float = 1e-6) -> Gradient:
-        """Compares with central differences of runs that take the same steps; an error says where they differ."""
+        """Compares with central differences of runs that take the same steps; an error says where they differ.
+
+        What a relative change of a variable (or a change of one) does to less than 1e-9, or a thousandth of ``rtol``, of a value is beyond differences.
+        """
         other = differences(self.analysis, self.criteria, list(self.variables), self.variables)
         scale = np.maximum(np.abs(self.matrix), np.abs(other.matrix))
         gap = np.abs(self.matrix - other.matrix)
         size = np.array([max(abs(x), 1e-300) for x in self.values.values()])[:, None]
         width = np.array([max(abs(x), 1.0) for x in self.variables.values()])
-        wrong = np.argwhere(gap > rtol * scale + 1e-9 * size / width)
+        wrong = np.argwhere(gap > rtol * scale + max(1e-9, 1e-3 * rtol) * size / width)
         if len(wrong):
             i, j = wrong[0]
             names, variables = list(self.values), list(self.variables)
