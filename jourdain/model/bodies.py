@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import ModelError, nearest, short
+from ..errors import ModelError, nearest
 from ..spelling import british
 from ..symbolic.expr import ZERO, Expr, add
 from ..symbolic.vectors import IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Vector, steiner
@@ -129,9 +129,8 @@ class Body(Assigned):
         self.moment: Vector = NULL
         #: Inertia about the body's origin, in the body's axes.
         self.inertia: Inertia = NO_INERTIA
-        self.shapes: list[Any] = []
-        #: Shapes for contacts, with names, where those that are drawn are not meant to touch.
-        self.collision: list[Any] = []
+        self.shapes = []
+        self.collision = []
         self.collision_names: list[str] = []
         self.frames: dict[str, Frame] = {}
         self.colour: str | None = None
@@ -151,6 +150,28 @@ class Body(Assigned):
             near = [own] if (own := british(name, known)) in known else nearest(name, known, 1)
             told = self.elsewhere.get(name, f"did you mean {near[0]}?" if near else "")
             raise AttributeError(f"body '{self.name}' has no '{name}'" + (f"; {told}" if told else ""))
+
+    @property
+    def shapes(self) -> list[Any]:
+        """What is drawn, and seen by contacts where nothing else is given for them."""
+        return self._shapes
+
+    @shapes.setter
+    def shapes(self, given: Any) -> None:
+        from .shapes.listed import Shapes
+
+        self._shapes: list[Any] = Shapes(self.name, given)
+
+    @property
+    def collision(self) -> list[Any]:
+        """Shapes for contacts, with names, where those that are drawn are not meant to touch."""
+        return self._collision
+
+    @collision.setter
+    def collision(self, given: Any) -> None:
+        from .shapes.listed import Shapes
+
+        self._collision: list[Any] = Shapes(self.name, given)
 
     @property
     def surfaces(self) -> list[Any]:
@@ -301,11 +322,9 @@ def check_mass_properties(name: str, mass: float, moment: np.ndarray, inertia: n
 
 def drawable(body: Body, shape: Any) -> Any:
     """The shape, if it is one that can be drawn."""
-    from .shapes.base import Shape
+    from .shapes.listed import shape_of
 
-    if not isinstance(shape, Shape):
-        raise ModelError(f"body '{body.name}': shape {short(shape)} is not a solid; use jd.box(...), jd.cylinder(...) and the like")
-    return shape
+    return shape_of(body.name, shape)
 
 
 def shape_mass(body: Body, shape: Any) -> None:
