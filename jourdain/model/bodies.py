@@ -14,6 +14,7 @@ from ..symbolic.expr import ZERO, Expr, add
 from ..symbolic.vectors import IDENTITY, NO_INERTIA, NULL, Inertia, Matrix, MatrixTurn, Vector, steiner
 from ..told import told
 from .assigned import Assigned
+from .body_shapes import Shapes, shape_of
 from .values import rotation as parse_rotation
 from .values import value, vector
 
@@ -129,8 +130,8 @@ class Body(Assigned):
         self.moment: Vector = NULL
         #: Inertia about the body's origin, in the body's axes.
         self.inertia: Inertia = NO_INERTIA
-        self.shapes = []
-        self.collision = []
+        self.shapes = ()
+        self.collision = ()
         self.collision_names: list[str] = []
         self.frames: dict[str, Frame] = {}
         self.colour: str | None = None
@@ -158,8 +159,6 @@ class Body(Assigned):
 
     @shapes.setter
     def shapes(self, given: Any) -> None:
-        from .shapes.listed import Shapes
-
         self._shapes: list[Any] = Shapes(self.name, given)
 
     @property
@@ -169,8 +168,6 @@ class Body(Assigned):
 
     @collision.setter
     def collision(self, given: Any) -> None:
-        from .shapes.listed import Shapes
-
         self._collision: list[Any] = Shapes(self.name, given)
 
     @property
@@ -322,8 +319,6 @@ def check_mass_properties(name: str, mass: float, moment: np.ndarray, inertia: n
 
 def drawable(body: Body, shape: Any) -> Any:
     """The shape, if it is one that can be drawn."""
-    from .shapes.listed import shape_of
-
     return shape_of(body.name, shape)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from ...errors import ModelError, short
-from .base import Shape
+from ..errors import ModelError, short
+
+if TYPE_CHECKING:
+    from .shapes.base import Shape
 
 
 class Shapes(list[Any]):
@@ -14,7 +16,7 @@ class Shapes(list[Any]):
 
     def __init__(self, body: str, shapes: Any = ()) -> None:
         self.body = body
-        super().__init__(self._all(shapes))
+        super().__init__(() if isinstance(shapes, tuple) and not shapes else self._all(shapes))
 
     def append(self, shape: Any) -> None:
         super().append(self._one(shape))
@@ -39,6 +41,8 @@ class Shapes(list[Any]):
         return shape_of(self.body, shape)
 
     def _all(self, shapes: Any) -> list[Shape]:
+        from .shapes.base import Shape
+
         if isinstance(shapes, (Shape, str)) or not isinstance(shapes, Iterable):
             raise ModelError(f"body '{self.body}': shapes = {short(shapes)} is no list of shapes; write [jd.box(...)], or append one")
         return [self._one(s) for s in shapes]
@@ -46,6 +50,8 @@ class Shapes(list[Any]):
 
 def shape_of(body: str, shape: Any) -> Shape:
     """The shape, if it is one that can be drawn."""
+    from .shapes.base import Shape
+
     if not isinstance(shape, Shape):
         raise ModelError(f"body '{body}': shape {short(shape)} is not a solid; use jd.box(...), jd.cylinder(...) and the like")
     return shape
