@@ -411,14 +411,17 @@ def report(system: System, parts: Partition, redundant: list[str], residual: flo
 
 
 def assembly_modes(system: System, fixed: Mapping[str, Any], tries: int = 60, seed: int = 0, t: float = 0.0) -> dict[str, State]:
-    """Different closed positions with the same fixed coordinates, found from random guesses; named A, B, C, …"""
+    """Different closed positions with the same fixed coordinates, found from random guesses; named A, B, C, …
+
+    All freedoms are to be held: where others are open, there are as many positions as guesses, and none of them means anything.
+    """
     for name, given, least in (("tries", tries, 1), ("seed", seed, 0)):
         if not isinstance(given, int | np.integer) or given < least:
             raise InputError(f"assembly_modes: {name} = {short(given)} must be a whole number from {least} on")
     t = seconds(t, f"assembly_modes '{system.model.name}': t")
     rng = np.random.default_rng(seed)
     c = system.configuration
-    columns = [velocity_column(system, n) for n in fixed]
+    columns = _held_columns(system, fixed)
     found: list[np.ndarray] = []
     for _ in range(tries):
         guess = c.pack(fixed, c.random(rng))
@@ -429,9 +432,28 @@ def assembly_modes(system: System, fixed: Mapping[str, Any], tries: int = 60, se
             continue
         if all(_distance(system, q, other) > 1e-6 for other in found):
             found.append(q)
+    if found:
+        _refuse_open(system, fixed, columns, found, t)
     found.sort(key=lambda q: np.round(q, 6).tolist())
     z = user_states(system, initial_values(system).states)
     return {_letter(i): State(system, q, np.zeros(system.nv), z, t) for i, q in enumerate(found)}
+
+
+def _refuse_open(system: System, fixed: Mapping[str, Any], columns: Sequence[int], found: Sequence[np.ndarray], t: float) -> None:
+    """Refuses held coordinates that leave motions free in all positions found (in a singular one there are more than elsewhere)."""
+    left: Sequence[int] = range(system.nv)
+    for q in found:
+        independent = partition(jacobian(system, q, t), fixed=columns).independent
+        left = min(left, [j for j in independent if j not in columns], key=len)
+        if not left:
+            return
+    c, names = system.configuration, system.configuration.displacement_names
+    whole = {iv + k: c.position_names[iq].removesuffix("0") for iq, iv in c.quaternions for k in range(3)}
+    told = list(dict.fromkeys(f"{whole[j]}0 … {whole[j][-1]}3" if j in whole else f"'{names[j]}'" for j in left))
+    raise InputError(
+        f"assembly_modes '{system.model.name}': with {', '.join(map(repr, fixed)) or 'nothing'} held, {len(left)} "
+        f"{'freedom is' if len(left) == 1 else 'freedoms are'} open, and any position of theirs would be listed; hold {', '.join(told)}, too"
+    )
 
 
 def _letter(i: int) -> str:

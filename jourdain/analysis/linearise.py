@@ -188,6 +188,9 @@ def linearise(
 ) -> LinearSystem:
     """The linear system about a state (an equilibrium, a steady motion, or any instant of a motion).
 
+    Its states are changes of independent positions and velocities; a quaternion changes by small turns (rad) about the axes of its angular
+    velocity, ``ball.orientation.turn_x`` beside ``ball.orientation.omega_x``.
+
     ``inputs`` and ``outputs`` name channels: inputs of the model; outputs of the model, coordinates, velocities, accelerations,
     user states, multipliers (``loop.1.multiplier``) and forces of drives (``joint.drive_force``), or expressions by name.  All
     inputs and, as outputs, the model's (or else all states) are taken by default.  ``u`` gives input values, ``preferred`` names
@@ -213,6 +216,7 @@ def named_outputs(system: System, given: Sequence[str] | Mapping[str, Expr] | No
     if isinstance(given, Mapping):
         return {n: None if e is None else value(e, f"linearise: output {n!r}") for n, e in given.items()}
     known = {*system.model.outputs, *system.coordinate_names, *system.velocity_names, *system.model.states}
+    known |= set(system.configuration.displacement_names)
     known |= {*_acceleration_names(system), *_multiplier_names(system), *_drive_names(system)}
     found: dict[str, Expr | None] = {}
     for name in given:
@@ -250,7 +254,7 @@ def assembled(
     n = nq + nv + nz
     chosen = [list(system.model.inputs).index(name) for name in inputs]
     C, D = _output_rows(residual, d, _Change(basis, d, F, Zv @ acceleration), outputs, n)
-    names = [x.removesuffix("_rate") for x in system.velocity_names]
+    names = system.configuration.displacement_names
     states = [names[j] for j in Iq] + [system.velocity_names[j] for j in Iv] + list(system.model.states)
     outputs = outputs or dict.fromkeys(states)
     return LinearSystem(
@@ -329,6 +333,7 @@ def _output_rows(
         dict(zip(system.model.outputs, change.of("y"), strict=True)),
         dict(zip(system.velocity_names, parts["v"], strict=True)),
         dict(zip(system.model.states, parts["z"], strict=True)),
+        dict(zip(system.configuration.displacement_names, parts["q"], strict=True)),
         _position_rows(system, parts["q"]),
         dict(zip(_acceleration_names(system), parts["a"], strict=True)),
         dict(zip([multiplier_channel(n) for n in residual.rows], parts["l"], strict=True)),
@@ -339,7 +344,7 @@ def _output_rows(
         found = next(expressions) if e is not None else next((t[name] for t in tables if name in t), None)
         if found is None:
             raise InputError(
-                f"linearise: '{name}' is a component of a quaternion; give an expression such as a sensor's rotation entry as output"
+                f"linearise: '{name}' is a component of a quaternion; take the turns about its axes ('….turn_x'), or give an expression such as a sensor's rotation entry, as output"
             )
         rows.append(found)
     table = np.array(rows)

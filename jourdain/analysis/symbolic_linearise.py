@@ -164,7 +164,7 @@ def symbolic_linearisation(
     position, velocity = _orders(system, closed, columns) if eq.rows and closed is not None else ((), ())
     expressions = LinearExpressions(eq, position, velocity, list(read.values()))
     replaced = ({} if motion else dict.fromkeys(eq.a, ZERO)) | _given(system, at or {})
-    plain = [n.removesuffix("_rate") for n in system.velocity_names]
+    plain = system.configuration.displacement_names
     states = [plain[j] for j in expressions.Q.independent] + [system.velocity_names[j] for j in expressions.V.independent]
     tables = {n: _replace(t, replaced) for n, t in expressions.matrices.items()}
     return SymbolicLinearSystem(

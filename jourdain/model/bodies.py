@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
 import numpy as np
 
@@ -93,6 +94,52 @@ class MassGiven:
     axes: Any = None
 
 
+class Shapes(list[Any]):
+    """The shapes of the body of that name; the list takes shapes alone, so that whatever reads it later finds what it needs."""
+
+    def __init__(self, body: str, shapes: Any = ()) -> None:
+        self.body = body
+        super().__init__(() if isinstance(shapes, tuple) and not shapes else self._all(shapes))
+
+    def append(self, shape: Any) -> None:
+        super().append(self._one(shape))
+
+    def extend(self, shapes: Iterable[Any]) -> None:
+        super().extend(self._all(shapes))
+
+    def insert(self, index: SupportsIndex, shape: Any) -> None:
+        super().insert(index, self._one(shape))
+
+    def __setitem__(self, index: Any, given: Any) -> None:
+        super().__setitem__(index, self._all(given) if isinstance(index, slice) else self._one(given))
+
+    def __iadd__(self, shapes: Any) -> Shapes:  # type: ignore[misc,override]
+        self.extend(shapes)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Shapes, (self.body, list(self))
+
+    def _one(self, shape: Any) -> Shape:
+        return shape_of(self.body, shape)
+
+    def _all(self, shapes: Any) -> list[Shape]:
+        from .shapes.base import Shape
+
+        if isinstance(shapes, (Shape, str)) or not isinstance(shapes, Iterable):
+            raise ModelError(f"body '{self.body}': shapes = {short(shapes)} is no list of shapes; write [jd.box(...)], or append one")
+        return [self._one(s) for s in shapes]
+
+
+def shape_of(body: str, shape: Any) -> Shape:
+    """The shape, if it is one that can be drawn."""
+    from .shapes.base import Shape
+
+    if not isinstance(shape, Shape):
+        raise ModelError(f"body '{body}': shape {short(shape)} is not a solid; use jd.box(...), jd.cylinder(...) and the like")
+    return shape
+
+
 @told
 class Body(Assigned):
     """A rigid body: mass, centre of mass and inertia in its own frame, with frames and shapes fixed on it."""
@@ -129,9 +176,8 @@ class Body(Assigned):
         self.moment: Vector = NULL
         #: Inertia about the body's origin, in the body's axes.
         self.inertia: Inertia = NO_INERTIA
-        self.shapes: list[Any] = []
-        #: Shapes for contacts, with names, where those that are drawn are not meant to touch.
-        self.collision: list[Any] = []
+        self.shapes = ()
+        self.collision = ()
         self.collision_names: list[str] = []
         self.frames: dict[str, Frame] = {}
         self.colour: str | None = None
@@ -151,6 +197,24 @@ class Body(Assigned):
             near = [own] if (own := british(name, known)) in known else nearest(name, known, 1)
             told = self.elsewhere.get(name, f"did you mean {near[0]}?" if near else "")
             raise AttributeError(f"body '{self.name}' has no '{name}'" + (f"; {told}" if told else ""))
+
+    @property
+    def shapes(self) -> list[Any]:
+        """What is drawn, and seen by contacts where nothing else is given for them."""
+        return self._shapes
+
+    @shapes.setter
+    def shapes(self, given: Any) -> None:
+        self._shapes: list[Any] = Shapes(self.name, given)
+
+    @property
+    def collision(self) -> list[Any]:
+        """Shapes for contacts, with names, where those that are drawn are not meant to touch."""
+        return self._collision
+
+    @collision.setter
+    def collision(self, given: Any) -> None:
+        self._collision: list[Any] = Shapes(self.name, given)
 
     @property
     def surfaces(self) -> list[Any]:
@@ -301,11 +365,7 @@ def check_mass_properties(name: str, mass: float, moment: np.ndarray, inertia: n
 
 def drawable(body: Body, shape: Any) -> Any:
     """The shape, if it is one that can be drawn."""
-    from .shapes.base import Shape
-
-    if not isinstance(shape, Shape):
-        raise ModelError(f"body '{body.name}': shape {short(shape)} is not a solid; use jd.box(...), jd.cylinder(...) and the like")
-    return shape
+    return shape_of(body.name, shape)
 
 
 def shape_mass(body: Body, shape: Any) -> None:

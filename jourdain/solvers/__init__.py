@@ -23,6 +23,7 @@ __all__ = [
     "ALPHA_METHODS",
     "AUGMENTED_LAGRANGIAN",
     "METHODS",
+    "STIFF_BY",
     "OTHER_METHODS",
     "Checkpoint",
     "Event",
@@ -78,6 +79,9 @@ ADAPTIVE = ("bs32", "dopri5", "dop853", "adams", "rosenbrock", "radau", AUTO)
 
 #: Methods that need the Jacobian ∂f/∂x.
 STIFF = ("rosenbrock", "radau", "rosenbrock2", "linearly-implicit-euler")
+
+#: What to try where the steps of an explicit method are as short as its stability demands.
+STIFF_BY = "method='radau' or 'rosenbrock'"
 
 _HOMES = {
     "Event": "ode.events",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ class Kept:
 
         if not self._files:
             self._files = [tempfile.TemporaryFile() for _ in self._blocks[0]]  # noqa: SIM115 - they live as long as their arrays
+            weakref.finalize(self, _close, self._files)
             self._shapes = [(block.dtype, block.shape[1:]) for block in self._blocks[0]]
             self._rows = 0
         blocks, self._blocks = self._blocks, []
@@ -79,3 +81,9 @@ class Kept:
             empty = 0 in whole
             found.append(np.zeros(whole, dtype) if empty else np.asarray(np.memmap(file, dtype, "c", shape=whole)))
         return tuple(found)
+
+
+def _close(files: list[Any]) -> None:
+    """Closes files; arrays that are mapped to them keep what they need."""
+    for file in files:
+        file.close()

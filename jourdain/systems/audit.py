@@ -6,7 +6,7 @@ run that have changed coordinates on the way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -153,9 +153,24 @@ def too_short(system: Compiled, run: Run, outcome: Outcome, solution: Solution) 
     return f"a contact ({', '.join(repr(c.name) for c in contacts)}) may be touched and left within one step: {told}; {remedy}"
 
 
-def too_stiff(run: Run, outcome: Outcome, solution: Solution) -> str:
-    """When books say that dampers are too strong for fixed steps with rigid contacts; looked at only where velocities did not settle in some of these."""
-    if run.unsettled < UNSETTLED or run.settings.times is not None or len(outcome.t) < 2 or "energy.error" not in solution:
+def too_stiff(run: Run, outcome: Outcome, solution: Solution, told_of: Callable[[Outcome], Solution]) -> str:
+    """When books say that dampers are too strong for fixed steps with rigid contacts; looked at only where velocities did not settle in some of these.
+
+    Books need every step: a run that kept some instants alone is done once more, and ``told_of`` gives its solution.
+    """
+    if run.unsettled < UNSETTLED:
+        return ""
+    if run.settings.times is not None:
+        again = run.with_every_step(outcome)
+        if again is None:
+            return (
+                f"velocities did not settle in {run.unsettled} steps of {run.settings.step:g} s: what follows them (a damper, a gyroscope) may be too "
+                "strong for such steps; books of energy tell where every step is kept (without times= and outputs=), or take shorter ones"
+            )
+        if again.status == "interrupted":
+            raise KeyboardInterrupt
+        outcome, solution = again, told_of(again)
+    if len(outcome.t) < 2 or "energy.error" not in solution:
         return ""
     wrong, moved = np.abs(solution["energy.error"]), solution["energy.kinetic"].max() + np.ptp(solution["energy.potential"])
     k = int(np.argmax(~(wrong <= TOO_LONG * moved)))
@@ -341,4 +356,15 @@ def conservative(system: Compiled) -> bool:
     return all(e is ZERO for result in system.symbolic("load_powers").outputs for e in result.expressions)
 
 
-__all__ = ["KNOWN", "Limits", "audited", "beyond_limits", "beyond_turns", "conservative", "passed_over", "too_bent", "too_short"]
+__all__ = [
+    "KNOWN",
+    "Limits",
+    "audited",
+    "beyond_limits",
+    "beyond_turns",
+    "conservative",
+    "passed_over",
+    "too_bent",
+    "too_short",
+    "too_stiff",
+]

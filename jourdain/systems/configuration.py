@@ -43,6 +43,12 @@ class Configuration:
             iq, iv = iq + len(c.q), iv + len(c.v)
         self._scalar_q, self._scalar_v = np.array(scalar_q, dtype=int), np.array(scalar_v, dtype=int)
 
+    @property
+    def displacement_names(self) -> list[str]:
+        """Small changes of positions by name, one for each velocity; those of a quaternion are turns about the axes of its angular velocity."""
+        turns = {v for _, j in self.quaternions for v in (j, j + 1, j + 2)}
+        return [n.replace(".omega_", ".turn_") if j in turns else n.removesuffix("_rate") for j, n in enumerate(self.velocity_names)]
+
     def neutral(self) -> np.ndarray:
         """Zero positions and unit quaternions."""
         q = np.zeros(self.nq)

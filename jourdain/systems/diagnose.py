@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model.elastic.bending import flexible_bodies
+from ..solvers import STIFF_BY
 from ..solvers.ode.trajectory import Trajectory
 from ..symbolic.graph import evaluate
 
@@ -23,7 +24,7 @@ LOOK_AHEAD = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
 BLOWN_UP = 1e30
 
 
-def explain_failure(native: NativeSystem, trajectory: Trajectory, inputs: Inputs, step: float = 0.0) -> str:
+def explain_failure(native: NativeSystem, trajectory: Trajectory, inputs: Inputs, step: float = 0.0, stiff_by: str = STIFF_BY) -> str:
     """The solver's message in the words of the model, with the cause when it can be found."""
     system = native.system
     message = named(system, trajectory.message)
@@ -31,7 +32,7 @@ def explain_failure(native: NativeSystem, trajectory: Trajectory, inputs: Inputs
     if "returned status 3" in message:
         return lock_up(system, t, x)
     if "not finite" in message and np.abs(x).max() > BLOWN_UP:
-        return f"{message.split(';')[0]}: the motion grew without bounds, as a stiff system does when the step is too long; use method='radau' or 'rosenbrock', or a smaller step"
+        return f"{message.split(';')[0]}: the motion grew without bounds, as a stiff system does when the step is too long; use {stiff_by}, or a smaller step"
     cause = singular_mass(system, t, x, native._parameters)
     if cause is None:
         cause = bad_law(native, inputs, t, x, max(_time_of(trajectory.message, t), t + step))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..errors import InputError
-from ..solvers import ALPHA_METHODS, AUTO, EXPLICIT, METHODS, OTHER_METHODS, STIFF
+from ..solvers import ALPHA_METHODS, AUTO, EXPLICIT, METHODS, OTHER_METHODS, STIFF, STIFF_BY
 from ..solvers.ode.events import Event, EventRecord
 from ..solvers.ode.integrate import again, integrate, ready
 from .audit import passed_over
@@ -58,6 +58,11 @@ class OdeRun(Run):
         raise NotImplementedError
 
     @property
+    def stiff_by(self) -> str:
+        """What to try, in words, where the problem looks stiff."""
+        return STIFF_BY
+
+    @property
     def integrator(self) -> str:
         """The name of what integrates."""
         return self.settings.method
@@ -87,7 +92,7 @@ class OdeRun(Run):
         """What a failure means for the mechanism."""
         from .diagnose import explain_failure
 
-        return explain_failure(self.native, trajectory, self.inputs, self.settings.step or 0.0)
+        return explain_failure(self.native, trajectory, self.inputs, self.settings.step or 0.0, self.stiff_by)
 
     def told(self, trajectory: Trajectory) -> str:
         """How a run ended, in the words of the model."""

@@ -209,6 +209,10 @@ class Run(ABC):
             f"stepper '{self.system.model.name}': {self.kind} runs go to their end in one piece; choose another method or reduction"
         )
 
+    def with_every_step(self, outcome: Outcome) -> Outcome | None:
+        """What the run that gave this gives where every step is kept, if it may be done once more."""
+        return None
+
     def fits(self, restart: Restart | None) -> bool:
         """Whether the memory of an earlier run belongs to this kind of run, method and instant."""
         return restart is not None and (restart.kind, restart.method, restart.t) == (self.kind, self.settings.method, self.span[0])

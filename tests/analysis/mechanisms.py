@@ -62,7 +62,7 @@ def reduced_rates(
     """Rates of the independent coordinates as a function of their change, from the native right-hand side alone."""
     c, nq, nv = system.configuration, system.nq, system.nv
     rhs = right_hand_side(system, u)
-    plain = [n.removesuffix("_rate") for n in system.velocity_names]
+    plain = system.configuration.displacement_names
     dof = linear.dof
     Iq = [plain.index(n) for n in linear.states[:dof]]
     Iv = [system.velocity_names.index(n) for n in linear.states[dof : len(linear.states) - system.nz]]

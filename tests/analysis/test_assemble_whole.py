@@ -40,3 +40,24 @@ def test_times_may_be_written_with_units(verb: str) -> None:
         assert state.t == 0.5
     with pytest.raises(jd.InputError, match="t: quantity '5 kg' should be in 's'"):
         getattr(s, verb)(fixed, t="5 kg")
+
+
+def test_positions_of_freedoms_that_nothing_holds_are_not_listed() -> None:
+    """How many are open is the mobility less what is held; holding what is told leaves single positions."""
+    m = jd.Model("loop with an arm")
+    bars = [m.body(n, mass=1.0, inertia=(0.1, 0.2, 0.25)) for n in "abc"]
+    m.revolute("A", m.ground, bars[0], axis="y")
+    m.revolute("B", bars[0].at(0.3, 0, 0), bars[1], axis="y")
+    m.revolute("C", bars[1].at(0.9, 0, 0), bars[2], axis="y")
+    m.revolute("D", bars[2].at(0.7, 0, 0), m.ground.at(1.0, 0, 0), axis="y")
+    m.spherical("ball", bars[1].at(0.4, 0, 0), m.body("arm", mass=1.0, inertia=(0.1, 0.2, 0.25)))
+    s = m.compile()
+    with pytest.raises(jd.InputError, match=r"with nothing held, 4 freedoms are open.*ball.orientation.e0 … e3"):
+        s.assembly_modes({}, tries=5)
+    with pytest.raises(jd.InputError, match=r"with 'A' held, 3 freedoms are open.*; hold ball.orientation.e0 … e3, too"):
+        s.assembly_modes({"A": 0.4}, tries=5)
+    turned = dict(zip((f"ball.orientation.e{k}" for k in range(4)), (0.8, 0.0, 0.6, 0.0), strict=True))
+    with pytest.raises(jd.InputError, match=r"e3' held, 1 freedom is open, .*; hold '\w\.angle', too"):
+        s.assembly_modes(turned, tries=5)
+    found = s.assembly_modes({"A": 0.4} | turned)
+    assert len(found) == 2 and all(state["ball.orientation.e2"] == 0.6 for state in found.values())

@@ -106,6 +106,25 @@ def test_ball_joint_loop_with_quaternion(rng):
     assert linear.dof == 3
 
 
+def test_turns_of_quaternions_have_names_of_their_own():
+    """Each state, and each output, has one name and one row; a law of the states of a quaternion is refused, and not read from its angular velocities."""
+    m = jd.Model("top")
+    top = m.body("top", mass=1.0, inertia=(0.1, 0.2, 0.3))
+    m.spherical("ball", m.ground, top.at(0, 0, 0.5))
+    m.load("motors", top, torque=[m.input(f"motor_{x}", unit="N m") for x in "xyz"])
+    s = m.compile()
+    linear = s.linearise(s.state().with_values(v=np.array([0.3, -0.2, 0.9])))
+    turns, speeds = ([f"ball.orientation.{kind}_{x}" for x in "xyz"] for kind in ("turn", "omega"))
+    assert linear.states == [*turns, *speeds] == linear.outputs
+    assert linear.C.tolist() == np.eye(6).tolist()
+    read = s.linearise(outputs=["ball.orientation.omega_y", "ball.orientation.turn_z"])
+    assert read.C.tolist() == np.eye(6)[[4, 2]].tolist()
+    spun = np.array([[0, 0.9, 0.2], [-0.9, 0, 0.3], [-0.2, -0.3, 0]])  # d(turn)/dt = δω − ω × turn in the axes of the body
+    np.testing.assert_allclose(linear.A[:3], np.hstack([spun, np.eye(3)]), atol=1e-12)
+    with pytest.raises(jd.InputError, match=r"'ball.orientation.turn_x' is no number that can be read"):
+        s.linearise().lqr(np.eye(6), np.eye(3)).laws()
+
+
 def test_nonholonomic_sleigh():
     m = jd.Model("sleigh")
     body = m.body("sleigh", mass=2.0, com=(0.3, 0, 0), inertia=(0.1, 0.2, 0.3))

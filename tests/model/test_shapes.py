@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import doctest
 import importlib
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import jourdain as jd
 from jourdain.errors import InputError, ModelError
 from jourdain.model import shapes as sh
 from jourdain.symbolic import evaluate, symbols
@@ -498,3 +501,29 @@ def test_sizes_densities_and_places_are_numbers_or_expressions(wrong):
     ):
         with pytest.raises(ValueError, match="number|finite"):
             ask()
+
+
+@pytest.mark.parametrize("where", ["shapes", "collision"])
+@pytest.mark.parametrize("odd", ["box", None, jd.sphere, [jd.sphere(0.1)], jd.Model("other").ground], ids=lambda x: type(x).__name__)
+def test_what_is_no_shape_is_refused_where_it_is_put(where: str, odd: object) -> None:
+    """However it is put into a body's list; the list stays as it was, and the model can be written."""
+    m = jd.Model("ball")
+    body = m.body("b", shape=jd.sphere(0.1, density=1000.0))
+    m.free("place", m.ground, body)
+    box = jd.box(0.1, 0.1, 0.1)
+    body.collision.append(box)
+    known = getattr(body, where)
+    kept = list(known)
+    for put in (
+        known.append, lambda x: known.extend([box, x]), lambda x: known.insert(0, x), lambda x: known.__setitem__(0, x), lambda x: known.__iadd__([x]),
+        lambda x: known.__setitem__(slice(0, 1), [x]), lambda x: setattr(body, where, [x]),
+    ):  # fmt: skip
+        with pytest.raises(jd.ModelError, match="body 'b': shape .* is not a solid"):
+            put(odd)
+        assert getattr(body, where) == kept
+    with pytest.raises(jd.ModelError, match="is no list of shapes"):
+        setattr(body, where, box)
+    setattr(body, where, [*kept, box])
+    assert getattr(pickle.loads(pickle.dumps(m)).bodies["b"], where) == [*kept, box]
+    assert copy.deepcopy(getattr(body, where)) == [*kept, box]
+    assert jd.loads_model(jd.dumps_model(m)).bodies["b"].shapes == body.shapes

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -62,6 +64,27 @@ def test_a_run_that_outgrows_memory_has_the_same_numbers(
         np.testing.assert_array_equal(found[name], expected[name])
     if formulation == "recursive":
         np.testing.assert_array_equal(found.at(1.2345)["elbow.angle"], expected.at(1.2345)["elbow.angle"])
+
+
+@pytest.mark.parametrize("most", [100, 10_000])
+def test_files_of_runs_are_closed_when_nothing_keeps_rows_any_more(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a run that ends by ``max_steps`` as of one that is finished; arrays that were read from them outlive them."""
+    s = double_pendulum().compile()
+    monkeypatch.setattr(kept, "ROOM", 2000)
+    gc.collect()  # what other tests have left
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            found = s.simulate({"shoulder.angle": 2.0}, 2.0, max_steps=most)
+        except jd.SimulationError as error:
+            found = error.solution
+            assert most == 100
+        angle = found["shoulder.angle"]
+        t = found.t
+        del found, s
+        gc.collect()
+    assert not [str(w.message) for w in told if issubclass(w.category, ResourceWarning)]
+    assert angle[0] == 2.0 and np.isfinite(angle).all() and (np.diff(t) >= 0).all()
 
 
 FULL = """

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import jourdain as jd
+from jourdain.model.contact.laws import rigid
 
 FORMULATIONS = ["recursive", "semi-recursive", "cartesian", "natural", "directors"]
 
@@ -76,6 +77,27 @@ def test_stiffness_is_told_while_the_run_goes_on_and_once() -> None:
         stiff(0.0).simulate({"slide": 1e-3}, 0.05)
     assert fast.statistics["steps"] < 0.05 * slow.statistics["steps"]
     assert fast["slide.displacement"][-1] == pytest.approx(slow["slide.displacement"][-1], abs=1e-8)
+
+
+@pytest.mark.parametrize("event", [False, True])
+def test_runs_from_event_to_event_are_told_of_methods_that_carry_rigid_contacts(event: bool) -> None:
+    m = jd.Model("stiff foot")
+    m.ground.shapes.append(jd.plane())
+    slide = m.prismatic("slide", m.ground.at(0, 0, 1), m.body("foot", shape=jd.sphere(0.05, density=1000.0)), axis="x")
+    m.joint_spring(slide, stiffness=1e6, damping=5e4)
+    m.free("place", m.ground, m.body("ball", shape=jd.sphere(0.05, density=1000.0)))
+    m.contact("floor", law=rigid(friction=0.5))
+    if event:
+        m.event("far", slide.position - 1.0, terminal=True)
+    s = m.compile()
+    start = {"slide": 1e-3, "place.z": 0.2, "place.x": 0.3}
+    with pytest.warns(RuntimeWarning, match="steps have reached") as told:
+        sol = s.simulate(start, 0.1, "dopri5")
+    offered = {n for n in ("moreau", "nonsmooth-generalized-alpha", "radau", "rosenbrock", "auto") if f"'{n}'" in str(told[0].message)}
+    method, step = ("moreau", 5e-6) if event else ("nonsmooth-generalized-alpha", 1e-4)
+    assert offered == {method} and method in sol.metadata["message"] and "radau" not in sol.metadata["message"]
+    carried = s.simulate(start, 2e-3, method, step=step)["slide.displacement"][-1]
+    assert carried == pytest.approx(s.simulate(start, 2e-3, "dopri5")["slide.displacement"][-1], rel=1e-3)
 
 
 def test_a_run_of_millions_of_steps_is_told() -> None:

@@ -368,14 +368,14 @@ def test_random_machines_close_their_books(formulation: str, seed: int) -> None:
     check_forces(sol)
 
 
-def leg(damping: float, k: float = 1e4, mass: float = 5.0) -> jd.System:
+def leg(damping: float, k: float = 1e4, mass: float = 5.0, pushed: bool = False) -> jd.System:
     """A trunk on a foot above a floor, between them a spring and a damper."""
     m = jd.Model("leg", gravity=(0, 0, -G))
     m.ground.shapes.append(jd.plane())
     foot = m.body("foot", shape=jd.sphere(0.05, density=400.0))
     m.prismatic("slide", m.ground, foot, axis="z")
     knee = m.prismatic("knee", foot, m.body("trunk", mass=mass, inertia=(0.1, 0.1, 0.1)), axis="z")
-    m.force(knee, -k * knee.position - damping * knee.velocity)
+    m.force(knee, -k * knee.position - damping * knee.velocity + (m.input("push", unit="N") if pushed else 0.0))
     m.contact("floor", law=rigid(friction=0.5))
     return m.compile()
 
@@ -408,3 +408,39 @@ def test_steps_too_long_for_a_damper_are_told() -> None:
         warnings.simplefilter("error")
         sol = ask(1e-3)
     assert np.abs(sol["energy.error"]).max() < 0.02 * np.ptp(sol["energy.potential"])
+
+
+@pytest.mark.parametrize("keeps", [{"times": [0.0, 0.1]}, {"outputs": 4}])
+def test_steps_too_long_for_a_damper_are_told_where_few_instants_are_kept(keeps: dict[str, object]) -> None:
+    """The same books as of every step, also of a run that goes on from another one; a run whose steps settle is not done twice."""
+    s, start = leg(220.0), {"slide": 0.08, "knee.displacement_rate": -0.05}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        s.simulate(start, 0.1, "moreau", step=2e-3)
+        s.simulate(start, 0.1, "moreau", step=2e-3, **keeps)
+    assert len(told) == 2 and str(told[0].message) == str(told[1].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        half = s.simulate(start, 0.05, "moreau", step=2e-3)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        s.simulate(half, 0.05, outputs=3)
+        s.simulate(half, 0.05)
+    assert len(told) == 2 and str(told[0].message) == str(told[1].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        s.simulate(start, 0.1, "moreau", step=1e-3, **keeps)
+
+
+def test_steps_that_do_not_settle_are_told_where_the_user_may_not_be_asked_twice() -> None:
+    """A controller in Python: its run is not done once more."""
+    asked: list[float] = []
+
+    def law(state: jd.State) -> float:
+        asked.append(state.t)
+        return 0.0
+
+    s, start = leg(220.0, pushed=True), {"slide": 0.08, "knee.displacement_rate": -0.05}
+    with pytest.warns(RuntimeWarning, match=r"velocities did not settle in \d+ steps of 0.002 s"):
+        s.simulate(start, 0.1, "moreau", step=2e-3, inputs={"push": jd.Controller(law, 0.01)}, outputs=3)
+    assert len(asked) == len(set(asked))

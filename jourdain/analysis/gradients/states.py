@@ -320,16 +320,9 @@ class About:
     @property
     def independent(self) -> tuple[list[int], list[int]]:
         """Columns of the positions and velocities that are states of the linear system."""
-        speeds, found = self.system.velocity_names, ([], [])  # type: tuple[Sequence[str], tuple[list[int], list[int]]]
-        names = [x.removesuffix("_rate") for x in speeds]
-        for x in getattr(
-            self.result, "linear", self.result
-        ).states:  # those of quaternions have one name as turns, and again as angular velocities
-            if x in names and names.index(x) not in found[0]:
-                found[0].append(names.index(x))
-            elif x in speeds:
-                found[1].append(speeds.index(x))
-        return found
+        names, speeds = self.system.configuration.displacement_names, self.system.velocity_names
+        states = getattr(self.result, "linear", self.result).states
+        return [names.index(x) for x in states if x in names], [speeds.index(x) for x in states if x in speeds]
 
     @cached_property
     def rows(self) -> tuple[list[int], list[int]]:

@@ -84,7 +84,7 @@ def looked_at(system: System, run: Run, outcome: Outcome) -> Solution:
         too_bent(system, outcome)
         or beyond_limits(system, solution)
         or too_short(system, run, outcome, solution)
-        or too_stiff(run, outcome, solution)
+        or too_stiff(run, outcome, solution, partial(told_of, system, run))
         or beyond_turns(system, run, outcome)
     )
     if told:

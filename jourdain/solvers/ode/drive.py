@@ -175,10 +175,10 @@ class Drive:
         steps, done = session.count.steps, abs(session.clock.t - start)
         if self.method.pair is None and session.count.stiff >= STIFF:
             told = f"the steps are as short as the stability of '{self.method.name}' demands, not its accuracy"
-            remedy = "for stiff problems there are method='radau', 'rosenbrock' and 'auto'"
+            remedy = f"for stiff problems there is {session.stiff_by}"
         elif steps >= LONG_STEPS and steps * abs(end - start) > VERY_LONG * done:
             told = f"the motion asks for steps of about {done / steps:.2g} s at this accuracy"
-            remedy = "end the run earlier or raise rtol; what is fast, damped and need not be seen is stepped over by method='radau' or 'rosenbrock'"
+            remedy = f"end the run earlier or raise rtol; what is fast, damped and need not be seen is stepped over by {session.stiff_by}"
         else:
             self.to_tell = LONG_STEPS if steps < LONG_STEPS else None
             return
@@ -196,7 +196,7 @@ def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
     clock, count = session.clock, session.count
     if session.error is not None:
         return "failed", str(session.error)
-    hint = stiffness(count.stiff, method)
+    hint = stiffness(count.stiff, method, session.stiff_by)
     if reason in (0, fr.FINISHED):
         return ("finished" if reason else "interrupted"), hint
     t, bad_t = clock.t, clock.t_bad
@@ -208,7 +208,7 @@ def explain(session: Session, reason: int, method: Method) -> tuple[str, str]:
     remedy = hint or (
         "a discontinuity without an event, or tolerances too tight"
         if method.stiff
-        else "stiff? try method='radau'; or a singularity, or tolerances too tight"
+        else f"stiff? try {session.stiff_by}; or a singularity, or tolerances too tight"
     )
     if reason == fr.NOT_RENEWED:
         assert session.memories is not None

@@ -25,14 +25,14 @@ STUCK = fr.Count.struct.fields["stiff"][0]
 class Ended:
     """An integration that has ended; its session may be used by another one."""
 
-    __slots__ = ("_begun", "_ended", "_first", "_parts", "_records", "memory", "method", "segments", "t", "x", "y")
+    __slots__ = ("_begun", "_ended", "_first", "_parts", "_records", "_stiff_by", "memory", "method", "segments", "t", "x", "y")
 
     def __init__(self, session: Session, begun: float) -> None:
         self.t, self.x, self.y = session.output()
         self.segments, self._parts = session.segments(), session.remembered
         self.memory = session.memory.copy() if session.is_small else session.memory  # large ones serve one run
         self.method, self._records, self._begun, self._ended = session.method, session.records, begun, time.perf_counter()
-        self._first = session.begun, session.refused
+        self._first, self._stiff_by = (session.begun, session.refused), session.stiff_by
 
     def trajectory(self, status: str = "finished", message: str | None = None, cause: BaseException | None = None) -> Trajectory:
         """All of it; one that has finished says whether it looks stiff."""
@@ -41,7 +41,7 @@ class Ended:
         steps, rejected, rhs, jacobians, factorizations, events = count[WORK].tolist()
         statistics = Statistics(steps, rejected, rhs, jacobians, factorizations, events, self._ended - self._begun)
         restart = Checkpoint(name, float(t), memory[parts["x"]].view(np.float64), memory, parts)
-        told = stiffness(int(count[STUCK]), self.method) if message is None else message
+        told = stiffness(int(count[STUCK]), self.method, self._stiff_by) if message is None else message
         return Trajectory(
             self.t, self.x, self.y, status, told, statistics, tuple(self._records), restart, self.segments, cause, self._turns()
         )
@@ -64,10 +64,10 @@ class Ended:
         return found
 
 
-def stiffness(steps: int, method: Method) -> str:
+def stiffness(steps: int, method: Method, remedy: str) -> str:
     """What to try where so many steps in a row were at the limit of stability."""
     name = method.name if method.pair is None else method.pair[0].name
-    return f"the problem looks stiff to '{name}': try method='radau' or 'rosenbrock'" if steps >= STIFF else ""
+    return f"the problem looks stiff to '{name}': try {remedy}" if steps >= STIFF else ""
 
 
 __all__ = ["STIFF", "Ended", "stiffness"]

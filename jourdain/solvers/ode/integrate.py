@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jourdain.errors import InputError, short
 from jourdain.reals import reals
-from jourdain.solvers import load_method
+from jourdain.solvers import STIFF_BY, load_method
 from jourdain.solvers.kept import ROOM
 from jourdain.solvers.native_function import NativeFunction, is_finite
 from jourdain.solvers.ode.events import Event, Samples, Switch
@@ -104,6 +104,7 @@ def prepare(
     max_steps: int = MAX_STEPS,
     later: Callable[[], NativeFunction] | None = None,
     native_actions: bool = False,
+    stiff_by: str = STIFF_BY,
 ) -> Drive:
     """An integration ready to run, or to be driven from instant to instant.
 
@@ -119,6 +120,7 @@ def prepare(
     quaternions: first position and first velocity of each quaternion, in order, where dq/dt differs from v by these alone and no constraint is to be projected on.
     dense: keep the interpolants for `Trajectory.at` (default: when t_eval is not given).
     native_actions: leave no action that has a native form to Python (what is not finite then ends the run with a status alone).
+    stiff_by: what to try, in words, where the problem looks stiff (by default the stiff methods).
     later: of methods in turns ("auto"), what gives the Jacobian when it is needed, or raises `InputError` where there is none.
     """
     from jourdain.solvers.ode.drive import Drive
@@ -143,6 +145,7 @@ def prepare(
     drive.start(x0 if isinstance(x0, Checkpoint) else start, t0, t1, step)
     drive.tolerances(rtol, _check_atol(atol), max_step)
     drive.session.progress.max_steps = max_steps
+    drive.session.stiff_by = stiff_by
     turned = chosen.second_order and quaternions is not None  # they stay of length one, and x that nothing changes has its slope already
     drive.functions(rhs, jacobian, time_derivative, None if turned else project, output)
     session = drive.session

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from jourdain.errors import InputError, SolverError
 from jourdain.native.kernel_types import View
-from jourdain.solvers import load_method
+from jourdain.solvers import STIFF_BY, load_method
 from jourdain.solvers.kept import Kept
 from jourdain.solvers.memory_log import collect
 from jourdain.solvers.native_function import NativeFunction, address
@@ -164,6 +164,8 @@ class Session:
         self.error: Exception | None = None
         #: Why there is no Jacobian.
         self.refused = ""
+        #: What to try, in words, where the problem looks stiff.
+        self.stiff_by = STIFF_BY
 
     # -- one run after the other ----------------------------------------------------------------------------------
 

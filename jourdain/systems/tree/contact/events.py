@@ -109,6 +109,13 @@ class ContactEventRun(ProjectedRun):
                 f"use method='moreau' with step=, or one of {told}, which go from event to event"
             )
 
+    @property
+    def stiff_by(self) -> str:
+        """Steps that know set-valued laws: implicit ones, or where the model has events of its own, which these do not know, Moreau's."""
+        if self.system.model.events:
+            return "method='moreau' with a short step= (with rigid contacts, implicit steps know no events of the model)"
+        return "method='nonsmooth-generalized-alpha' with step=, whose implicit steps carry rigid contacts"
+
     def _make_ready(self) -> None:
         s, native = self.system, self.native
         self.contacts = contacts = TreeContacts.of(s)
@@ -514,7 +521,7 @@ class ContactEventRun(ProjectedRun):
         return by(
             self._native(closed.slope), span, first, self.settings.method, project=self._native(closed.project), events=[touch, *self.acting_events(), *more],
             samples=self._samples(span), output=self._native(closed.forces), output_size=self.record.values.size + 1,
-            **self.inputs.renewing(self.native, self.renewed), **control,
+            stiff_by=self.stiff_by, **self.inputs.renewing(self.native, self.renewed), **control,
         )  # fmt: skip
 
     def outcome(self, trajectory: Trajectory) -> Outcome:

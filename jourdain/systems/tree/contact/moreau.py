@@ -16,11 +16,12 @@ from ....solvers.nonsmooth.records import ACTING, DEPTH, DISSIPATED, ITERATIONS,
 from ....solvers.ode.events import Event
 from ....solvers.ode.integrate import integrate
 from ....solvers.ode.trajectory import Checkpoint, Trajectory
+from ....symbolic.expr import Expr
 from ...inputs import Inputs
 from ...ode_run import OdeRun
 from ...outputs.driven_books import supplied_in_steps
 from ...pushed import touches_rigidly
-from ...run import DEFAULTS, Outcome, Settings
+from ...run import DEFAULTS, Outcome, Restart, Settings
 from ...state import State, split_state
 from ..crossing import joined
 from ..runs import ProjectedRun
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     from ....results.solution import Solution
 
 
+#: Runs are done once more to look at their books as long as all their steps have no more numbers than this.
+MOST_NUMBERS = 2e7
+
+
 class MoreauMarch(WarmRun):
     """Fixed steps in which impacts, rest and sliding of all contacts are found together, in any coordinates: rows are (q, v, z, forces, books)."""
 
@@ -45,6 +50,8 @@ class MoreauMarch(WarmRun):
     _left: tuple[Solution, int, tuple[np.ndarray, ...], tuple[np.ndarray, np.ndarray]] | None = None
     #: Coordinates, velocities and states of a solution in rows.
     looked_at: tuple[Solution, np.ndarray] | None = None
+    #: From which the run went on.
+    _restart: Restart | None = None
 
     def __init__(
         self, system: Any, start: State, span: tuple[float, float], inputs: Inputs, settings: Settings, *,
@@ -122,6 +129,23 @@ class MoreauMarch(WarmRun):
         self.unsettled = int(self.contacts.record.worst.unsettled)
         self.contacts.release()
         return found
+
+    def go(self, restart: Restart | None = None) -> Outcome:
+        self._restart = restart
+        return super().go(restart)
+
+    def with_every_step(self, outcome: Outcome) -> Outcome | None:
+        """The run done once more; not where functions of the user would be called again, or where there is no room for all steps."""
+        steps, given = int(outcome.statistics().get("steps", 0)), self.inputs
+        asks = given.callbacks or any(not isinstance(c.law, Expr) for c in given.controllers.values())
+        if asks or steps * self.contacts.size > MOST_NUMBERS:
+            return None
+        memory = dict(zip(self.system.model.inputs, given.initial.tolist(), strict=True))
+        inputs = Inputs(self.system, given.given, {n: memory[n] for n in (*given.memories, *given.unknowns)})
+        tolerance, limit = self._control
+        settings, apart = replace(self.settings, times=None, dense=False, progress=False), None if self._apart is None else "push apart"
+        run = type(self)(self.system, self.start, self.span, inputs, settings, tolerance=tolerance, max_iterations=limit, overlap=apart)
+        return run.go(self._restart)
 
     def _kept_rows(self, t: np.ndarray, trajectory: Trajectory) -> np.ndarray:
         """Rows at the times that are kept."""
