@@ -57,12 +57,3 @@ def test_signals_of_every_kind_cost_what_the_motion_costs(kind):
     other = s.simulate(start, t=1.0, inputs={"torque": SIGNALS[kind]}, method="dop853", rtol=1e-11, atol=1e-13)
     assert rosenbrock.statistics["steps"] < 500
     assert rosenbrock["joint.angle"][-1] == pytest.approx(other["joint.angle"][-1], abs=1e-8)
-
-
-@pytest.mark.parametrize(("method", "order"), [("rosenbrock2", 2), ("linearly-implicit-euler", 1)])
-def test_the_order_of_fixed_steps_is_kept_beside_signals(method, order):
-    s, start = swing(False, None, {})
-    run = lambda **how: s.simulate(start, t=1.0, inputs={"torque": SIGNALS["function"]}, **how)["joint.angle"][-1]
-    exact = run(method="dop853", rtol=1e-12, atol=1e-14)
-    coarse, fine = (abs(run(method=method, step=h) - exact) for h in (0.01, 0.005))
-    assert np.log2(coarse / fine) == pytest.approx(order, abs=0.15)
