@@ -24,7 +24,7 @@ from ...symbolic.graph import substitute
 from ...symbolic.vectors import IDENTITY, NULL, Vector
 from ..equations import Equations, Row
 from ..functions.linearisation import constrained_terms
-from ..functions.registry import assemble, builder, derive, jacobian_result, matrix_result, vector_result
+from ..functions.registry import Signals, assemble, builder, derive, jacobian_result, matrix_result, vector_result
 from ..functions.residual import acceleration_tangent_function, equations_function, tangent_function
 from ..functions.state_jacobian import jacobian_function, time_derivative_function
 from ..functions.touching import touching_frames
@@ -202,8 +202,8 @@ class Descriptor:
     def _state_jacobian(self) -> SymbolicFunction:
         return jacobian_function(self.equations, self._state_rates())
 
-    def _state_time_derivative(self) -> SymbolicFunction:
-        return time_derivative_function(self.equations, self._state_rates())
+    def _state_time_derivative(self, signals: Signals = ()) -> SymbolicFunction:
+        return time_derivative_function(self.equations, self._state_rates(), signals)
 
     def _implicit_terms(self) -> dict[str, list[Expr]]:
         """r = M ẍ − Q − Jᵀλ, h, w, g = J ẍ + J̇ẋ + … and f = ż as implicit methods take them."""
@@ -215,15 +215,15 @@ class Descriptor:
     def _implicit_equations(self) -> SymbolicFunction:
         return equations_function(self.equations, self._implicit_terms())
 
-    def _implicit_tangent(self) -> SymbolicFunction:
-        return tangent_function(self.equations, self._implicit_terms())
+    def _implicit_tangent(self, signals: Signals = ()) -> SymbolicFunction:
+        return tangent_function(self.equations, self._implicit_terms(), signals)
 
-    def _acceleration_tangent(self, alpha: float = 0.0, beta: float = 0.0) -> SymbolicFunction:
+    def _acceleration_tangent(self, alpha: float = 0.0, beta: float = 0.0, signals: Signals = ()) -> SymbolicFunction:
         """Change of r, of J ẍ − g (α, β as for :meth:`_descriptor`), and of ẋ and ż along a direction."""
         terms = self._implicit_terms()
         stabilised, plain = self._constraint_accelerations(alpha, beta), self.equations.constraint_accelerations
         terms["g"] = [add(e, sub(a, b)) for e, a, b in zip(terms["g"], stabilised, plain, strict=True)]
-        return acceleration_tangent_function(self.equations, terms)
+        return acceleration_tangent_function(self.equations, terms, signals)
 
     def places(self, matrix: str) -> np.ndarray:
         """Where the entries of M or J that ``sparse_terms`` gives stand in the matrix, counted row by row."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import InputError
-from ...symbolic.derivatives import sparse_jacobian
+from ...symbolic.derivatives import jvp, sparse_jacobian
 from ...symbolic.expr import ZERO, Expr, neg, sub
 from ...symbolic.function import Argument, Result, SymbolicFunction
 from ...symbolic.graph import substitute
@@ -22,7 +22,7 @@ from ..loops.elimination import Block, NullSpace
 from ..tree.acceleration_loads import explicit_forces, symmetric_mass_matrix
 from ..tree.mass_factor import SparseFactor
 from ..tree.newton_euler import inverse_dynamics
-from .registry import assemble, builder, matrix_result, vector_result
+from .registry import Signals, along_time, assemble, builder, matrix_result, vector_result
 
 
 def coordinate_indices(eq: Equations, names: Sequence[str]) -> list[int]:
@@ -205,12 +205,10 @@ def closed_state_jacobian_function(eq: Equations, independent: tuple[str, ...]) 
 
 
 @builder
-def closed_state_time_derivative_function(eq: Equations, independent: tuple[str, ...]) -> SymbolicFunction:
+def closed_state_time_derivative_function(eq: Equations, independent: tuple[str, ...], signals: Signals = ()) -> SymbolicFunction:
     """∂ẋ/∂t of the closed form."""
     system = closed_system(eq, independent)
-    rates = [ZERO] * len(system.state)
-    for (i, _), e in sparse_jacobian(system.derivative(), (eq.t,)).items():
-        rates[i] = e
+    rates = jvp(system.derivative(), along_time(eq, signals))
     return system.function("closed_state_time_derivative", [vector_result("xdot_t", rates)])
 
 

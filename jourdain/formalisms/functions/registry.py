@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import Any
 
 from ...errors import InputError
-from ...symbolic.expr import KINDS, ZERO, Expr, symbol
+from ...symbolic.derivatives import jvp
+from ...symbolic.expr import KINDS, ONE, ZERO, Expr, symbol
 from ...symbolic.function import Argument, Result, SymbolicFunction
 from ..equations import Equations
 
@@ -28,6 +29,10 @@ MEANING = {
     "p": "parameters",
 }
 
+#: Inputs that are expressions of time, with these expressions.
+Signals = Sequence[tuple[Expr, Expr]]
+#: Functions that hold a derivative by time; they are told of signals by an option of that name, since inputs put in afterwards do not change with time in them.
+BY_TIME = ("state_time_derivative", "closed_state_time_derivative", "implicit_tangent", "acceleration_tangent", "constraint_tangent")
 Builder = Callable[..., SymbolicFunction]
 BUILDERS: dict[str, Builder] = {}
 
@@ -87,6 +92,12 @@ def _symbols(eq: Equations, name: str) -> tuple[Expr, ...]:
         return joint_force_symbols(eq)
     found: tuple[Expr, ...] = getattr(eq, name)
     return found
+
+
+def along_time(eq: Equations, signals: Signals = (), dt: Expr = ONE) -> dict[Expr, Expr]:
+    """What time and the inputs that are signals of it change by along a change dt of time: t → dt, u → (du/dt) dt."""
+    rates = jvp([signal for _, signal in signals], {eq.t: dt})
+    return {eq.t: dt, **{u: rate for (u, _), rate in zip(signals, rates, strict=True)}}
 
 
 def joint_force_symbols(eq: Equations) -> tuple[Expr, ...]:

@@ -16,7 +16,7 @@ from ...symbolic.expr import Expr, symbol
 from ...symbolic.function import Argument, SymbolicFunction
 from ..equations import Equations
 from .linearisation import implicit_terms
-from .registry import assemble, builder, jacobian_result, vector_result
+from .registry import Signals, along_time, assemble, builder, jacobian_result, vector_result
 from .touching import found_symbols
 from .tree import multiplier_symbols
 
@@ -35,7 +35,7 @@ def _point(eq: Equations) -> tuple[Argument, ...]:
     return (*inputs[:4], Argument("lam", multiplier_symbols(eq), "constraint multipliers"), *inputs[4:])
 
 
-def _directions(eq: Equations) -> tuple[tuple[Argument, ...], dict[Expr, Expr]]:
+def _directions(eq: Equations, signals: Signals) -> tuple[tuple[Argument, ...], dict[Expr, Expr]]:
     """Inputs that hold a direction (in the state itself, quaternions not turned into rotations) and what they stand for."""
     state = (*eq.q, *eq.v, *eq.z)
     dx = tuple(symbol(f"dx[{i}]", "input") for i in range(len(state)))
@@ -46,7 +46,7 @@ def _directions(eq: Equations) -> tuple[tuple[Argument, ...], dict[Expr, Expr]]:
         Argument("da", da, "change of the accelerations"),
         Argument("dt", (dt,), "change of time"),
     )
-    along = {**dict(zip(state, dx, strict=True)), **dict(zip(eq.a, da, strict=True)), eq.t: dt}
+    along = {**dict(zip(state, dx, strict=True)), **dict(zip(eq.a, da, strict=True)), **along_time(eq, signals, dt)}
     found = found_symbols(eq.model)
     if found:
         dw = tuple(symbol(f"dw[{i}]", "input") for i in range(len(found)))
@@ -55,9 +55,9 @@ def _directions(eq: Equations) -> tuple[tuple[Argument, ...], dict[Expr, Expr]]:
     return arguments, along
 
 
-def _changes(eq: Equations, name: str, terms: Terms) -> SymbolicFunction:
+def _changes(eq: Equations, name: str, terms: Terms, signals: Signals) -> SymbolicFunction:
     """The directional derivatives of several arrays in one sweep."""
-    arguments, direction = _directions(eq)
+    arguments, direction = _directions(eq, signals)
     flat = jvp([e for term in terms.values() for e in term], direction)
     results, at = [], 0
     for label, term in terms.items():
@@ -76,14 +76,14 @@ def equations_function(eq: Equations, terms: Terms) -> SymbolicFunction:
     return SymbolicFunction("implicit_equations", _point(eq), results, title=eq.model.name)
 
 
-def tangent_function(eq: Equations, terms: Terms) -> SymbolicFunction:
+def tangent_function(eq: Equations, terms: Terms, signals: Signals = ()) -> SymbolicFunction:
     """Change of r, e and f along a direction."""
-    return _changes(eq, "implicit_tangent", {"r": terms["r"], "e": _constraints(eq, terms), "f": terms["f"]})
+    return _changes(eq, "implicit_tangent", {"r": terms["r"], "e": _constraints(eq, terms), "f": terms["f"]}, signals)
 
 
-def acceleration_tangent_function(eq: Equations, terms: Terms) -> SymbolicFunction:
+def acceleration_tangent_function(eq: Equations, terms: Terms, signals: Signals = ()) -> SymbolicFunction:
     """Change of r, g, q̇ and ż along a direction."""
-    return _changes(eq, "acceleration_tangent", {"r": terms["r"], "g": terms["g"], "rates": [*eq.position_rates, *terms["f"]]})
+    return _changes(eq, "acceleration_tangent", {"r": terms["r"], "g": terms["g"], "rates": [*eq.position_rates, *terms["f"]]}, signals)
 
 
 def _terms(eq: Equations) -> Terms:
@@ -97,22 +97,22 @@ def implicit_equations(eq: Equations) -> SymbolicFunction:
 
 
 @builder
-def implicit_tangent(eq: Equations) -> SymbolicFunction:
+def implicit_tangent(eq: Equations, signals: Signals = ()) -> SymbolicFunction:
     """Change of r, e and f along a direction (δx, δv̇, δt) at constant λ."""
-    return tangent_function(eq, _terms(eq))
+    return tangent_function(eq, _terms(eq), signals)
 
 
 @builder
-def acceleration_tangent(eq: Equations) -> SymbolicFunction:
+def acceleration_tangent(eq: Equations, signals: Signals = ()) -> SymbolicFunction:
     """Change of r, of the constraints' acceleration g = J v̇ + J̇v + … and of q̇ and ż along a direction (δx, δv̇, δt)."""
-    return acceleration_tangent_function(eq, _terms(eq))
+    return acceleration_tangent_function(eq, _terms(eq), signals)
 
 
 @builder
-def constraint_tangent(eq: Equations) -> SymbolicFunction:
+def constraint_tangent(eq: Equations, signals: Signals = ()) -> SymbolicFunction:
     """Change of the holonomic constraints h and of all velocity constraints w along a direction (δx, δv̇, δt)."""
     terms = _terms(eq)
-    return _changes(eq, "constraint_tangent", {"h": terms["h"], "w": terms["w"]})
+    return _changes(eq, "constraint_tangent", {"h": terms["h"], "w": terms["w"]}, signals)
 
 
 __all__ = [

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from ...errors import InputError
 from ...symbolic.derivatives import jvp, sparse_jacobian
-from ...symbolic.expr import ONE, ZERO, Expr
+from ...symbolic.expr import ZERO, Expr
 from ...symbolic.function import SymbolicFunction
 from ..equations import Equations
 from .dynamics import state_rates
-from .registry import assemble, builder, matrix_result, vector_result
+from .registry import Signals, along_time, assemble, builder, matrix_result, vector_result
 
 
 def _state_rates(eq: Equations) -> list[Expr]:
@@ -32,9 +32,9 @@ def jacobian_function(eq: Equations, rates: Sequence[Expr]) -> SymbolicFunction:
     return assemble(eq, "state_jacobian", "t x", [matrix_result("dxdot", table, len(x))], optional="u")
 
 
-def time_derivative_function(eq: Equations, rates: Sequence[Expr]) -> SymbolicFunction:
-    """∂ẋ/∂t of given rates at a constant state."""
-    return assemble(eq, "state_time_derivative", "t x", [vector_result("dxdot", jvp(rates, {eq.t: ONE}))], optional="u")
+def time_derivative_function(eq: Equations, rates: Sequence[Expr], signals: Signals = ()) -> SymbolicFunction:
+    """∂ẋ/∂t of given rates at a constant state, with the change of inputs that are signals of time."""
+    return assemble(eq, "state_time_derivative", "t x", [vector_result("dxdot", jvp(rates, along_time(eq, signals)))], optional="u")
 
 
 @builder
@@ -44,9 +44,9 @@ def state_jacobian(eq: Equations) -> SymbolicFunction:
 
 
 @builder
-def state_time_derivative(eq: Equations) -> SymbolicFunction:
+def state_time_derivative(eq: Equations, signals: Signals = ()) -> SymbolicFunction:
     """∂ẋ/∂t at a constant state."""
-    return time_derivative_function(eq, _state_rates(eq))
+    return time_derivative_function(eq, _state_rates(eq), signals)
 
 
 __all__ = ["jacobian_function", "state_jacobian", "state_time_derivative", "time_derivative_function"]

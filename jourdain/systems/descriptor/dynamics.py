@@ -97,8 +97,8 @@ class DescriptorDynamics:
 
     def _options(self, name: str, options: dict[str, Any]) -> dict[str, Any]:
         """Options of a function, with α and β where it holds the accelerations of the constraints."""
-        if name in ("descriptor", "acceleration_tangent") and self.stabilisation is not None and not options:
-            return dict(zip(("alpha", "beta"), self.stabilisation, strict=True))
+        if name in ("descriptor", "acceleration_tangent") and self.stabilisation is not None and "alpha" not in options:
+            return dict(zip(("alpha", "beta"), self.stabilisation, strict=True)) | options
         return options
 
     def symbolic(self, name: str, **options: Any) -> SymbolicFunction:

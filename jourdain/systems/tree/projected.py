@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ...errors import InputError
-from ...formalisms.functions.registry import assemble, vector_result
+from ...formalisms.functions.registry import BY_TIME, assemble, vector_result
 from ...model.contact.methods import touches
 from ...model.elastic.bending import flexible_bodies
 from ...native.function import Function, compile_function
@@ -216,7 +216,8 @@ class NativeSystem:
             return self.system.function(name, **options)
         key = (name, *sorted(options.items()), *self._signals.items())  # equal expressions are the same object
         if key not in self.system._functions:
-            symbolic = with_signals(self.system.symbolic(name, **options), self._signals)
+            told = {"signals": tuple(self._signals.items())} if name in BY_TIME else {}
+            symbolic = with_signals(self.system.symbolic(name, **options, **told), self._signals)
             self.system._functions[key] = compile_function(symbolic, self.system.parameter_vector if symbolic.has_parameters else ())
         return self.system._functions[key]
 

@@ -46,6 +46,20 @@ def test_a_guard_that_is_met_where_it_turns_round_is_told(below: float, told: bo
         assert any("'roof'" in str(w.message) and "grazes" in str(w.message) for w in found) == told
 
 
+@pytest.mark.parametrize(("above", "happens"), [(1e-9, False), (-1e-9, True)])
+def test_a_guard_that_is_missed_by_little_makes_no_event(above: float, happens: bool) -> None:
+    """As the guide says: beyond the touch the derivative is that of the run without the event, the height of a throw v t - g t²/2; on the other side a warning tells."""
+    m = jd.Model("roof")
+    z = m.prismatic("z", m.ground, m.body("b", mass=1.0), axis="z")
+    m.event("roof", z.position - 25.0 / (2 * 9.81) * (1.0 + above), direction=1, jump={z.velocity: -0.5 * z.velocity})
+    run = jd.Analysis(m.compile(), "simulate", {"z.displacement_rate": 5.0}, t=0.8, rtol=1e-9, atol=1e-11)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        slope = float(np.ravel(run.gradient({"z": cr.final("z.displacement")}, ["z.displacement_rate"]).matrix)[0])
+    assert any(w.category is GradientWarning for w in found) == happens
+    assert (abs(slope - 0.8) < 1e-8) != happens
+
+
 @pytest.mark.parametrize(("text", "told"), [("sqrt(x.displacement - 0.01)", "at t = 0 s"), ("sqrt(x.displacement)", "has no finite slope")])
 def test_what_is_no_number_is_refused(text: str, told: str) -> None:
     m, x = _slide()
