@@ -60,10 +60,10 @@ def simulate(
 
         return Pieces(system, method, inputs).go(x0, t, options)
     start, restart, span = started(system, x0, t)
-    if ((system.model.contacts and touches(system.model)) or "overlap" in options) and restart is None and method != "moreau":
+    if restart is None and (("overlap" in options) or (method != "moreau" and system.model.contacts and touches(system.model))):
         from .touching.apart import start_apart
 
-        start = start_apart(system, start, options.pop("overlap", None))
+        start, options = start_apart(system, start, method, options)
     settings, rest = settings_of(system, span, method, options)
     if settings.method not in ADAPTIVE:
         check_arrives(system.model.name, settings.step, span)

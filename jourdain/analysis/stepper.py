@@ -50,6 +50,10 @@ def stepper(
     _check_inputs(model.name, given, acting, called)
     word = _method(system, method)
     options = dict(in_seconds(options, f"stepper '{model.name}'"))
+    if "overlap" in options and not isinstance(x0, Solution):
+        from .touching.apart import start_apart
+
+        start, options = start_apart(now, start, word, options)
     common = {n: x for n, x in options.items() if n in TAKES}
     adaptive = word in METHODS and load_method(word).adaptive
     settings = Settings(word, step=None if adaptive else float(step), given=frozenset(common), **common)

@@ -280,6 +280,7 @@ def _still(scene: Scene, space: Extent) -> dict[str, Any]:
         "bodies": bodies,
         "points": [vars(point) for point in scene.points],
         "links": [vars(link) for link in scene.links],
+        "unseen": scene.unseen,
         "arrows": [vars(arrow) | {"scale": arrow_scale(scene, space, arrow), "automatic": not arrow.scale} for arrow in scene.arrows],
         "frames": [vars(frame) for frame in scene.frames],
         "joints": [vars(joint) for joint in scene.joints],

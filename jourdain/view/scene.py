@@ -291,6 +291,8 @@ class Scene:
     follow: str | None = None
     ground: float | None = None
     exaggeration: float = 1.0  #: times which surfaces are deformed
+    #: Pairs of bodies that touch at points without an arrow.
+    unseen: list[tuple[str, str]] = field(default_factory=list)
 
     def _repr_html_(self) -> str:
         """The page in a frame, as notebooks show it."""

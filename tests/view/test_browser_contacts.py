@@ -39,6 +39,25 @@ def test_the_body_under_the_mouse_tells_whom_it_touches(browser: Browser, show: 
     assert browser.messages == []
 
 
+def test_bodies_without_an_arrow_tell_whom_they_touch_by_name(browser: Browser, show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the most arrows a body had nothing to tell under the mouse."""
+    monkeypatch.setattr("jourdain.view.scenes.contact_arrows.MOST", 4)
+    m = jd.Model("row")
+    m.ground.shapes.append(jd.plane())
+    for k in range(2):
+        m.free(f"f{k}", m.ground, m.body(f"b{k}", shape=jd.box(0.2, 0.2, 0.1, density=500.0)))
+        m.initial |= {f"f{k}.z": 0.05, f"f{k}.x": 0.4 * k}
+    m.contact("touch", law=jd.contact.rigid(friction=0.5))
+    with pytest.warns(RuntimeWarning, match="4 of 8 points"):
+        show(m.compile().simulate({}, 0.05, "moreau", step=1e-3).scene(forces=["touch"]))
+    for body, told in (("b0", " N"), ("b1", "no arrow")):
+        browser.hover(*browser.evaluate(f"jourdain.screen('{body}')"))
+        browser.wait(f"document.getElementById('touches').innerText.includes('{body}')")
+        text = browser.evaluate("document.getElementById('touches').innerText")
+        assert "ground" in text and told in text
+    assert browser.messages == []
+
+
 def test_a_thousand_bodies_are_a_few_calls(browser: Browser, show: Show) -> None:
     t = np.linspace(0.0, 1.0, 5)
     shapes = [box(0.6, 0.5, 0.4), sphere(0.3)]

@@ -98,3 +98,5 @@ def test_contacts_without_an_arrow_are_told() -> None:
     with pytest.warns(RuntimeWarning, match="contact 'floor': 240 of 280 points of contact have an arrow"):
         scene = sol.scene(forces=["floor"])
     assert len(scene.arrows) == 240
+    told = {a.bodies[0] for a in scene.arrows if a.bodies} | {a for a, _ in scene.unseen}
+    assert told == {f"b{k}" for k in range(70)}  # under the mouse

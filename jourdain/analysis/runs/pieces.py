@@ -38,6 +38,10 @@ class Pieces:
         now = phase(self.system, released_at(self.system, x0))
         start, restart, span = started(now, x0, t)
         self._asked = asked_of(now, self.method, options)
+        if restart is None and "overlap" in options:
+            from ..touching.apart import start_apart
+
+            start, options = start_apart(now, start, self.method, options)
         settings, rest = settings_of(now, span, self.method, options)
         while True:
             try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -91,18 +92,23 @@ def moved_apart(system: System, start: State) -> State:
     )
 
 
-def start_apart(system: System, start: State, given: Any) -> State:
-    """The start of a run with option ``overlap=``."""
+def start_apart(system: System, start: State, method: str | None, options: Mapping[str, Any]) -> tuple[State, dict[str, Any]]:
+    """The start of a run with option ``overlap=``, and the options that are left: Moreau's steps put joints into their stops, and ropes, by themselves."""
+    rest = dict(options)
+    given = rest["overlap"] if method == "moreau" else rest.pop("overlap", None)
     if given not in (None, "push apart"):
         raise InputError(f"simulate '{system.model.name}': overlap = {given!r} is unknown; it may be 'push apart'")
-    if given is None:
-        tell_overlaps(system, start)
-        return start
     if not system.model.contacts:
-        raise InputError(
-            f"simulate '{system.model.name}': overlap = 'push apart' is for contacts, and there are none; declare some by m.contact(…)"
-        )
-    return moved_apart(system, start)
+        if method != "moreau" and given is not None:
+            raise InputError(
+                f"simulate '{system.model.name}': overlap = 'push apart' is for contacts, and there are none; declare some by m.contact(…)"
+            )
+        return start, rest
+    if given is not None:
+        return moved_apart(system, start), rest
+    if method != "moreau":
+        tell_overlaps(system, start)
+    return start, rest
 
 
 def _hardened(model: Model) -> Model:

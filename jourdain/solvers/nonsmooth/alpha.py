@@ -80,7 +80,7 @@ def _jump(a: Any, h: float, t: float, x: Any) -> int:
     status = call(m.rows, rows)
     if status != 0:
         return status  # type: ignore[no-any-return]
-    find_turning(s, m.parts, 0.0, v_old)
+    find_turning(s, m.parts, 0.0, False, v_old)
     _choose(m, h, v)
     if m.worst.residual == math.inf:
         m.worst.t = t

@@ -299,11 +299,29 @@ def _before(a: Any, i: int, b: Any, j: int) -> bool:
 
 
 @jit
-def find_turning(s: Any, parts: Any, part: float, v: Any) -> None:
-    """J v at the start of the step, and what J̇ v adds until its end: a ``part`` of the change of J v, at the same v, from the middle of the step before to
-    that of this one.
+def note_touching(s: Any, parts: Any, closed: float, h: float, v: Any) -> None:
+    """J v of contacts that are closed at the start of a run and stay so, in the place of a step before: those within ``closed``, also after a step at that speed."""
+    old = 0
+    for k in range(s.count):
+        contact_velocities(s, parts, k, v, s.speed)
+        if s.gap[k] > closed or (s.sort[k] < DRY and h * abs(s.speed[3 * k]) > closed):
+            continue
+        for row in (0, 1, 2):
+            s.old_key[3 * old + row], s.old_speed[3 * old + row], s.old_impulse[3 * old + row] = (
+                s.key[3 * k + row],
+                s.speed[3 * k + row],
+                0.0,
+            )
+        old += 1
+    s.old_count = old
 
-    The latter is told of contacts that acted in the step before; others may have been anywhere.
+
+@jit
+def find_turning(s: Any, parts: Any, part: float, first: bool, v: Any) -> None:
+    """J v at the start of the step, and what J̇ v adds until its end: a ``part`` of the change of J v, at the same v, from the middle of the step before (of the
+    ``first``: from its start) to that of this one.
+
+    The latter is told of contacts that acted in the step before, or are closed at the start of the first; others may have been anywhere.
     """
     old = 0
     for k in range(s.count):
@@ -311,7 +329,7 @@ def find_turning(s: Any, parts: Any, part: float, v: Any) -> None:
             old += 1
         pushed = 0.0
         if part > 0.0 and old < s.old_count and not _before(s.key, k, s.old_key, old):
-            pushed = abs(s.old_impulse[3 * old]) + abs(s.old_impulse[3 * old + 1]) + abs(s.old_impulse[3 * old + 2])
+            pushed = 1.0 if first else abs(s.old_impulse[3 * old]) + abs(s.old_impulse[3 * old + 1]) + abs(s.old_impulse[3 * old + 2])
         contact_velocities(s, parts, k, v, s.speed)
         for row in (0, 1, 2):
             s.turning[3 * k + row] = part * (s.speed[3 * k + row] - s.old_speed[3 * old + row]) if pushed > 0.0 else 0.0

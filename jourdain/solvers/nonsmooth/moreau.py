@@ -5,8 +5,8 @@
 
 Without contacts this is the explicit midpoint rule; forces −K e − C ė of bodies that bend are those of the implicit one, so that fast modes bound no
 step: with M̂ = M + ½h C + ¼h² K in the place of M, v_f = v + h v̇ − M̂⁻¹(½h C + ¼h² K) h v̇ + M̂⁻¹ h C (v_m − v), v_m that in which v̇ was taken.
-Rows J are those of the middle; what lasts is to hold at the end, so that ½h J̇ v, from how J v has changed since the step before, joins u: order two where
-nothing strikes.  Where inertia or loads follow velocities, contacts are found once more with those at ½(v + v⁺) in the place of v + ½h v̇: bodies at rest have no velocity that a damper could see.
+Rows J are those of the middle; what lasts is to hold at the end, so that ½h J̇ v, from how J v has changed since the step before (in the first step of a run: since its start, where rows
+are found once more for it), joins u: order two where nothing strikes.  Where inertia or loads follow velocities, contacts are found once more with those at ½(v + v⁺) in the place of v + ½h v̇: bodies at rest have no velocity that a damper could see.
 The first takes what contacts do until then from the step before, if it was no impact.  Every round leaves about ½h‖∂v̇/∂v‖ times what is missed, and most of a step's error where dampers are strong is what two rounds leave; there are more where they are seen.  Newton's law of impact stands in the normal row: u⁺ + e u⁻ ⟂ p where bodies would
 penetrate within the step; without rebound, bodies come to touch by the middle of the next step instead: u⁺ + g_m/h ⟂ p.  A single point that strikes fast without rebound takes u⁺ ⟂ p at
 once, since two steps that share an impulse would meet two directions of friction, and its gap is closed in the positions as far as others keep what they
@@ -29,8 +29,8 @@ from ...native.record import Address, Integers, Record
 from ..ode.frame import RHS_FAILED, Arguments, accept, evaluate_here, fixed_step, rhs, spoiled, view
 from ..ode.method import Method
 from ..ode.rotation import displaced
-from .admission import select
-from .contact_set import find_turning, respond_part
+from .admission import TOUCHING, select
+from .contact_set import find_turning, note_touching, respond_part
 from .impulses import book, largest, push_all, push_apart, respond_to, solve_laws, velocity_sum
 from .notes import note_contacts, note_pushed
 from .records import NO_NUMBER, NO_ROOM, Moreau
@@ -174,7 +174,7 @@ def step(address: int) -> int:
     for i in range(nv):
         middle[nq + i] += again * m.last.pushed[i]
     v_old, v, rows, done, residual, part, before = x_old[nq:], x[nq:], m.rows_args, 0, 0.0, 0.0, 0.0
-    settled = 0.5 * SETTLED * max(largest(v_old, nv), SLOW)
+    settled, first_of_run = 0.5 * SETTLED * max(largest(v_old, nv), SLOW), m.last.h == 0.0
     for turn_ in range(ROUNDS):
         status = rhs(frame, clock, count, clock.t + 0.5 * h, middle, slope)
         if status != 0:
@@ -186,14 +186,20 @@ def step(address: int) -> int:
             first[i] = slope[nq + i]
         if turn_ == 0:
             _watch(m, h, v_old, f[nq:], slope[nq:])
-            rows.t, rows.x, rows.start, clock.stage_t = Arguments.at(frame.rhs_args).t, at(middle), at(x_old), clock.t + 0.5 * h
-            rows.h = h
-            status = call(m.rows, rows)
+            rows.t, rows.start, rows.h = Arguments.at(frame.rhs_args).t, at(x_old), h
+            if first_of_run:
+                rows.x, clock.stage_t = at(x_old), clock.t
+                status = call(m.rows, rows)
+                if status == 0:
+                    note_touching(m.contacts, m.parts, TOUCHING * m.slack, h, v_old)
+            rows.x, clock.stage_t = at(middle), clock.t + 0.5 * h
+            if status == 0:
+                status = call(m.rows, rows)
             if status != 0:
                 clock.t_bad, count.bad_status = clock.t, status
                 return RHS_FAILED
-            part = h / (h + m.last.h) if _follows(m, clock.t, v_old) else 0.0
-            find_turning(m.contacts, m.parts, part, v_old)
+            part = 1.0 if first_of_run else h / (h + m.last.h) if _follows(m, clock.t, v_old) else 0.0
+            find_turning(m.contacts, m.parts, part, first_of_run, v_old)
         if m.stiffness.size > 0:
             _implicit(m, h, slope[nq:], v_old, middle[nq:], free, change)
         known = m.contacts.count

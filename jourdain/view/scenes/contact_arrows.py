@@ -34,6 +34,7 @@ def add_contact_arrows(scene: Scene, shown: Sequence[tuple[Any, np.ndarray]], co
             run.arrows[name] = track
             if name not in known:
                 scene.arrows.append(Arrow(name, bodies=pairs.get(name)))
+        scene.unseen = sorted({*scene.unseen, *(pair for name, pair in pairs.items() if name not in tracks)})
         _tell(scene, set(pairs.values()))
 
 
@@ -63,8 +64,8 @@ def _points(
             place[first:last], vector[first:last] = touch.point, force
     if len(pairs) > len(found):
         warnings.warn(
-            f"forces of contact '{contact}': {len(found)} of {len(pairs)} points of contact have an arrow, and tell whom they touch under the mouse; "
-            "a contact of its own for the bodies of interest has them all",
+            f"forces of contact '{contact}': {len(found)} of {len(pairs)} points of contact have an arrow; under the mouse bodies tell of the others "
+            "by name alone; a contact of its own for the bodies of interest has them all",
             RuntimeWarning,
             stacklevel=2,
         )

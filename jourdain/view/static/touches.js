@@ -9,6 +9,7 @@ export class Touches {
   constructor(data, bodies, stage) {
     Object.assign(this, { bodies, stage });
     this.arrows = data.arrows.filter((arrow) => arrow.bodies);
+    this.unseen = data.unseen ?? [];
     this.name = this.run = null;
     this.box = document.getElementById("touches");
     this.box.hidden = true;
@@ -64,9 +65,13 @@ export class Touches {
     this.lines.visible = count > 0;
     p.needsUpdate = true;
     const rows = [...found].map(([other, { force }]) => [force.length(), other]).sort((a, b) => b[0] - a[0]);
-    this.box.hidden = !rows.length;
-    const text = rows.slice(0, LISTED).map(([size, other]) => `${other}  ${format(size, 3)} N`);
-    if (rows.length > LISTED) text.push(`and ${rows.length - LISTED} more`);
+    // others that it touches in the run where no arrows stand: of these there is no force, or a part of it
+    const unseen = this.unseen.filter((pair) => pair.includes(this.name)).map(([a, b]) => (a === this.name ? b : a));
+    const all = rows.map(([size, other]) => `${other}  ${unseen.includes(other) ? "more than the shown " : ""}${format(size, 3)} N`);
+    all.push(...unseen.filter((other) => !found.has(other)).map((other) => `${other}  (at times; no arrow)`));
+    this.box.hidden = !all.length;
+    const text = all.slice(0, LISTED);
+    if (all.length > LISTED) text.push(`and ${all.length - LISTED} more`);
     this.box.replaceChildren(...[this.name, ...text].map((words) => Object.assign(document.createElement("span"), { textContent: words })));
     this.stage.dirty = true;
   }

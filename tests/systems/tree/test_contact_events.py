@@ -205,6 +205,22 @@ def test_a_rod_that_jams_has_an_impact_without_collision() -> None:
     assert not thrown(rod(1.2 * critical), angle, 2.0).contacts.impacts
 
 
+@pytest.mark.parametrize("angular", [1.2, 1.5])
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_steps_lift_a_tip_off_where_events_do(angular: float, way: float) -> None:
+    """Painlevé's undecided start: the tip leaves by ω² r > g, or jams.  The first of Moreau's steps knew half of J̇ v, so that it jammed (4.20 for 3.28 m/s)."""
+    s, angle = rod(2.5), 0.6
+    r = 0.5 * math.cos(angle), 0.5 * math.sin(angle)
+    turning = -way * math.sqrt(angular * G / r[0])
+    x, z, turn = s.velocity_names
+    start = {"j.z": r[0] + 0.01, "j.ry": angle, x: -2.0 + r[0] * turning, z: -r[1] * turning, turn: turning}
+    exact = s.simulate(start, 0.05, rtol=1e-10, atol=1e-12)
+    steps = s.simulate(start, 0.05, "moreau", step=1e-3)
+    assert not exact.contacts.impacts
+    for name in s.velocity_names:
+        assert abs(steps[name][-1] - exact[name][-1]) < 1e-9
+
+
 def test_a_rod_jams_on_a_lift_as_under_gravity() -> None:
     """What presses the tip onto a floor that is driven upwards is J̇ v alone; it was left out where sliding jams, and the run ended in an error."""
     found = []

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ....solvers.nonsmooth.admission import RESTING
+from ....solvers.nonsmooth.admission import RESTING, TOUCHING
 from ....solvers.nonsmooth.impulses import CLOSING
 from ....solvers.nonsmooth.moreau import EXPECTED, ROUNDS
 from ....solvers.nonsmooth.notes import FRICTION, HEAD, KEY, PUSHED, ROUND, STEP
@@ -63,8 +63,9 @@ class Steps:
         self.part[first[:, STEP].astype(int)] = first[:, FRICTION]
         self.half = t[:-1] + 0.5 * self.h
         self.middle = moved(self.q[:-1], 0.5 * self.h[:, None] * self.v[:-1], turns)
-        #: The middle of the step before; of the first step its own, of which nothing follows.
-        self.before = np.concatenate([self.middle[0][:1], self.middle[0][:-1]])
+        #: The middle of the step before, and its time; of the first step its start.
+        self.before = np.concatenate([self.q[:1], self.middle[0][:-1]])
+        self.before_t = np.concatenate([t[:1], self.half[:-1]])
         #: Steps in which something rebounds, and those in which the active set is about to change.
         self.rebounds: set[int] = set()
         self.edges: set[int] = set()
@@ -91,6 +92,8 @@ class Steps:
         one = np.zeros((n, size, size + count))
         one[:, np.arange(size), np.arange(size)] = 1.0
         dq, dv, dz, self.dbefore, dpushed = np.split(one, [nq, nq + nv, nq + nv + nz, 2 * nq + nv + nz], axis=1)
+        if self.first == 0:
+            self.dbefore[0] = dq[0]
         self.dv = dv
         h = self.h[k][:, None]
         q, v, z = self.q[:-1][k], self.v[:-1][k], self.z[:-1][k]
@@ -138,7 +141,7 @@ class Steps:
                 value, _ = self._looked(of, self.v[:-1][self.k][of.step], self._in_axes(of))
                 own += self._pushes(of.step, value[:, 4 : 4 + self.nv])
         pushed = np.concatenate([self.pushed[None], own[:-1]])
-        self.pushed, part = own[-1], self.part[self.k]
+        self.pushed, part = own[-1], np.where(self.part[self.k] < 1.0, self.part[self.k], 0.0)  # that of the first step is one
         again = 0.5 * part / (1.0 - part)  # of a step that follows another
         before = self.h[self.k] * (1.0 - part) / np.where(part > 0.0, part, 1.0)
         struck = np.abs(pushed).max(axis=1) > EXPECTED * before * np.abs(slope).max(axis=1)
@@ -246,19 +249,23 @@ class Steps:
         return total
 
     def _turning(self, of: Taken, v: np.ndarray, old: np.ndarray, dold: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What J̇ v adds until the end of a step: of contacts that acted in the step before."""
+        """What J̇ v adds until the end of a step: of contacts that acted in the step before, or are closed at the start of the first."""
         found, changes = np.zeros_like(old), np.zeros_like(dold)
         part = self.part[self.k][of.step]
         follows = np.array(
             [(int(s) - 1, *key) in self._acted for s, key in zip(of.step + self.first, of.key.astype(int).tolist(), strict=True)], bool
         )
-        k = np.flatnonzero((part > 0.0) & follows)
+        k = np.flatnonzero((part > 0.0) & (follows | (part == 1.0)))
         if not len(k):
             return found, changes
         rows, nq, nv, own = of.step[k], self.nq, self.nv, of.only(k)
         given = self._at_middle(rows, self.before[self.k][rows], v[k])
-        given[0] = self.half[rows + self.first - 1][:, None].copy()
+        given[0] = self.before_t[rows + self.first][:, None].copy()
         value, slope = self._looked_at(own, given, p[k])
+        closed = TOUCHING * self.slack
+        open_ = (part[k] == 1.0) & ((value[:, 0] > closed) | (self.h[self.k][rows] * np.abs(value[:, 1]) > closed))
+        if open_.any():
+            k, rows, value, slope = (a[~open_] for a in (k, rows, value, slope))
         change = slope[:, 1:4, :nq] @ self.dbefore[rows] + slope[:, 1:4, nq : nq + nv] @ self.dv[rows]
         change[:, :, self.size :] += slope[:, 1:4, nq + nv :]
         found[k] = part[k, None] * (old[k] - value[:, 1:4])

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from .contacts import TreeContacts
     from .events import ContactEventRun
 
+#: Deeper overlaps at the start (m, rad) are told: joints beyond their stops; bodies are apart by then.
+TOLD = 1e-6
+
 
 @dataclass(frozen=True)
 class Struck:
@@ -100,7 +103,8 @@ class ContactTable(WhatTouched):
         own, told = depth, ""
         if self._apart is not None:
             first = sol.t <= self._apart
-            own, told = depth[~first], f" ({depth[first].max(initial=0.0):.3g} m at the start, pushed apart)"
+            own, most = depth[~first], float(depth[first].max(initial=0.0))
+            told = f" ({most:.3g} m at the start, pushed apart)" if most > TOLD else ""
         return (
             f"{int(acting.max(initial=0.0))} contacts at most, {int(acting[-1])} at the end; deepest penetration {own.max(initial=0.0):.3g} m{told}; "
             f"laws met to {residual.max(initial=0.0):.3g} m/s; energy taken {taken[-1]:.6g} J"
