@@ -140,7 +140,7 @@ class System(Compiled):
         quasi_static: modes of flexible bodies ("rod.mode3", "rod.*") that the steps need not resolve: they follow their loads, and what they vibrate is
             forgotten after a few steps (ρ = 0; "generalized-alpha", "hht", "newmark" of trees and descriptors).
         alpha, beta, gamma: of "hht" and "newmark" in directors.
-        overlap: "push apart": bodies that overlap at the start are moved apart before the run, with any method; joints beyond rigid stops in the first step ("moreau").
+        overlap: "push apart": bodies that overlap at the start are moved apart before the run, with any method; more than 500 free bodies and joints beyond rigid stops in the first step ("moreau").
         tolerance, max_iterations: of Newton's method in a step, or of contact laws (part of the largest velocity; "moreau"); adaptive: lets the steps follow their error; every: keeps every n-th step;
             linear_solver: "own" or "library"; elements: laws with an exact balance on hinges and sliders, by joint (directors).
 

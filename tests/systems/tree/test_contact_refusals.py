@@ -150,6 +150,15 @@ def test_overlap_is_pushed_apart_when_asked() -> None:
     assert np.abs(sol["f1.z_rate"]).max() < 0.1  # no speed comes of it
 
 
+def test_very_many_bodies_are_pushed_apart_in_the_first_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole matrices of masses would take longer than the run."""
+    monkeypatch.setattr("jourdain.analysis.touching.apart.MANY", 1)
+    sol = balls(jd.contact.rigid(), 2).compile().simulate({"f0.z": 0.03, "f1.z": 0.11}, 0.1, overlap="push apart", **MOREAU)
+    assert "(0.02 m at the start, pushed apart)" in sol.contacts.summary()
+    assert (sol["f1.z"] - sol["f0.z"])[1:].min() >= 0.1 - 1e-6 and sol["f0.z"][1:].min() >= 0.05 - 1e-6
+    assert np.abs(sol["f1.z_rate"]).max() < 0.1
+
+
 # -- the run ----------------------------------------------------------------------------------------------------------------
 
 
