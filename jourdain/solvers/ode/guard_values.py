@@ -57,11 +57,10 @@ def guard_at(frame: Frame, clock: Clock, count: Count, progress: Progress, c: in
 
 @jit
 def note_beginning(frame: Frame) -> None:
-    """Keep the guards where a step begins, or a part of it, and the largest values they have had."""
+    """Keep the guards where a step begins, or a part of it."""
     m = len(frame.watch)
     for c in range(m):
         frame.g[2 * m + c] = frame.g[c]
-        frame.g[4 * m + c] = max(frame.g[4 * m + c], abs(frame.g[c]))
 
 
 @jit

@@ -20,12 +20,8 @@ UNRESOLVED_EVENTS = 1e-11
 ZENO_EVENTS = 14
 PENDING = 2
 APPROACH = 1e-7
-#: An action of contacts has moved its own guard from zero where it changed it by more than this part of what it was within the step before.
+#: An action has moved its own guard from zero where it changed it by more than this part of what it was within the step before.
 MOVED = 1e-3
-#: Any other action has where it leaves it farther from zero than this part of the largest value it has had: a bound that steps and tolerances do not change.
-LEFT = 1e-6
-#: A guard that its own action has left nearer to zero has left it by the motion where it is so many times what it was there.
-GROWN = 4.0
 #: A guard was not at zero where it begins constant to the first of these, and is not less than the second of what it becomes.
 CONSTANT, REAL = 1e-3, 1e-2
 #: Times, ever farther beyond a zero, at which a guard is looked at that is zero in a whole neighbourhood.
@@ -35,15 +31,9 @@ ROUNDING = 1e-4
 
 
 @jit
-def _still_rests(frame: Frame, c: int, value: float) -> bool:
-    """Whether guard c is as near to zero as its own action has left it."""
-    return abs(value) <= GROWN * frame.g[5 * len(frame.watch) + c]
-
-
-@jit
 def _begins_off_zero(frame: Frame, clock: Clock, count: Count, progress: Progress, c: int, lo: float, hi: float, start: float) -> bool:
     """Whether the value of guard c at lo is more than rounding."""
-    if start == 0.0 or _still_rests(frame, c, start):
+    if start == 0.0:
         return False
     most = abs(start)
     for k in range(44, 0, -4):
@@ -280,7 +270,7 @@ def _take_sides(frame: Frame) -> None:
     """Note on which side guards are; those of unknown side that may be rounding stay unknown."""
     sign, g = frame.sign, frame.g
     for c in range(len(frame.watch)):
-        if g[c] != 0.0 and (sign[c] != 0 or (abs(g[c]) > _rounding(frame, c) and not _still_rests(frame, c, g[c]))):
+        if g[c] != 0.0 and (sign[c] != 0 or abs(g[c]) > _rounding(frame, c)):
             sign[c] = 1 if g[c] > 0.0 else -1
     note_beginning(frame)
 
@@ -350,7 +340,6 @@ def _note_fired(frame: Frame, clock: Clock, count: Count, progress: Progress, t:
     size = max(
         abs(guard_at(frame, clock, count, progress, c, start)), abs(guard_at(frame, clock, count, progress, c, start + 0.5 * (t - start)))
     )
-    frame.g[4 * len(frame.watch) + c] = max(frame.g[4 * len(frame.watch) + c], size)
     clock.fired_size = size * max(1.0, abs(clock.h) / max(abs(t - start), EPS * abs(clock.h)))
     clock.fired_value = guard_at(frame, clock, count, progress, c, t)
 
@@ -420,13 +409,8 @@ def _arm(frame: Frame, clock: Clock, count: Count, progress: Progress) -> int:
             continue
         if _rounding(frame, c) > 0.0:
             known = abs(g[c]) > frame.watch[c].clear
-        elif c == progress.forget and frame.guards[frame.watch[c].event].patient == 0:
-            known = min(abs(g[c]), abs(g[c] - clock.fired_value)) > LEFT * g[4 * sign.size + c]
-            g[5 * sign.size + c] = 0.0 if known else abs(g[c])
         else:
             known = c != progress.forget or abs(g[c] - clock.fired_value) > MOVED * clock.fired_size
-        if c != progress.forget:
-            g[5 * sign.size + c] = 0.0
         sign[c] = (1 if g[c] > 0.0 else -1) if known and g[c] != 0.0 else 0
     progress.forget = -1
     note_beginning(frame)

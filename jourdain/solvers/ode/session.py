@@ -232,7 +232,7 @@ class Session:
             offset += event.size
         room = EVENT_ROOM + offset * (probes + 2 + pr.MOST_DIPS)
         frame.watcher, frame.guards, frame.watch = kernel.address, fr.Guard.table(guards), fr.Watched.table(watch)
-        frame.sign, frame.g = self.guarded = [np.zeros(offset, dtype=np.int64), np.zeros(6 * offset)]
+        frame.sign, frame.g = self.guarded = [np.zeros(offset, dtype=np.int64), np.zeros(4 * offset)]
         frame.event_t = self.event_t = np.zeros(room)
         frame.event_x = self.event_x = np.zeros((room, 2 * self.n))
         frame.event_which = self.event_which = np.zeros(2 * room, dtype=np.int64)
