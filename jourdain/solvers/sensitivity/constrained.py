@@ -252,15 +252,9 @@ def still(s: Linkage) -> None:
 
 
 @jit
-def _push_struck(s: Linkage, slots: Any, rank: int) -> int:
-    """(dM)(v′ − v) − (dJ)ᵀΛ in all directions of ``change``: the equations of motion are affine in accelerations and multipliers."""
-    count, args = s.system.elimination.plan.nv * s.lanes, s.motion_push.args
-    if not strikes(s, rank):
-        for i in range(count):
-            s.struck[i] = 0.0
-        return 0
-    place(args, slots[0], slots[1], s)
-    args[5], args[6], args[7] = at(s.change), slots[4], at(s.y)
+def change_with_forces(s: Linkage, count: int) -> int:
+    """Changes of the balance with the accelerations and multipliers that stand there, less those without: in ``struck``; none stand there behind it."""
+    args = s.motion_push.args
     status = call(s.motion_push.function, args)
     for i in range(count):
         s.struck[i] = s.y[i]
@@ -273,16 +267,12 @@ def _push_struck(s: Linkage, slots: Any, rank: int) -> int:
 
 
 @jit
-def _pull_struck(s: Linkage, slots: Any, rank: int, cbar: Any) -> int:
-    """Adds −μᵀ((dM)(v′ − v) − (dJ)ᵀΛ) for the weights −μ of the balance in ``y``."""
-    args, plan = s.motion_pull.args, s.system.elimination.plan
-    if not strikes(s, rank):
-        return 0
-    place(args, slots[0], slots[1], s)
-    args[5], args[6], args[7] = at(s.y), at(s.bar), at(s.cbar)
+def _weigh_with_forces(s: Linkage, size: int, cbar: Any) -> int:
+    """Adds the weights of the state (to ``change``) and constants for those of the balance, with what stands there less those without."""
+    args = s.motion_pull.args
     status, sign = call(s.motion_pull.function, args), 1.0
     for _ in range(2):
-        for i in range(1 + plan.nq + plan.nv + s.nz):
+        for i in range(size):
             s.change[i] += sign * s.bar[i]
         for i in range(s.nc):
             cbar[i] += sign * s.cbar[i]
@@ -292,6 +282,30 @@ def _pull_struck(s: Linkage, slots: Any, rank: int, cbar: Any) -> int:
             if status == 0:
                 status = call(s.motion_pull.function, args)
     return status
+
+
+@jit
+def _push_struck(s: Linkage, slots: Any, rank: int) -> int:
+    """(dM)(v′ − v) − (dJ)ᵀΛ in all directions of ``change``: the equations of motion are affine in accelerations and multipliers."""
+    count, args = s.system.elimination.plan.nv * s.lanes, s.motion_push.args
+    if not strikes(s, rank):
+        for i in range(count):
+            s.struck[i] = 0.0
+        return 0
+    place(args, slots[0], slots[1], s)
+    args[5], args[6], args[7] = at(s.change), slots[4], at(s.y)
+    return change_with_forces(s, count)
+
+
+@jit
+def _pull_struck(s: Linkage, slots: Any, rank: int, cbar: Any) -> int:
+    """Adds −μᵀ((dM)(v′ − v) − (dJ)ᵀΛ) for the weights −μ of the balance in ``y``."""
+    args, plan = s.motion_pull.args, s.system.elimination.plan
+    if not strikes(s, rank):
+        return 0
+    place(args, slots[0], slots[1], s)
+    args[5], args[6], args[7] = at(s.y), at(s.bar), at(s.cbar)
+    return _weigh_with_forces(s, 1 + plan.nq + plan.nv + s.nz, cbar)
 
 
 @jit
@@ -337,14 +351,7 @@ def _push_moved(s: Linkage, slots: Any, x: Any, rank: int) -> int:
         return 0
     place(args, slots[0], slots[1], s)
     args[5], args[6], args[7] = at(s.change), slots[4], at(s.y)
-    status = call(s.motion_push.function, args)
-    for i in range(n * lanes):
-        s.struck[i] = s.y[i]
-    still(s)
-    if status == 0:
-        status = call(s.motion_push.function, args)
-    for i in range(n * lanes):
-        s.struck[i] -= s.y[i]
+    status = change_with_forces(s, n * lanes)
     for k in range(lanes):
         _lane(s.change, 1, nq, lanes, k, 1.0, s.row)
         carried(s.row, s.right, s, 1.0)
@@ -369,18 +376,7 @@ def _pull_moved(s: Linkage, slots: Any, x: Any, rank: int, cbar: Any) -> int:
     carried(s.change[1:], s.right, s, -1.0)
     place(args, slots[0], slots[1], s)
     args[5], args[6], args[7] = at(s.y), at(s.bar), at(s.cbar)
-    status, sign = call(s.motion_pull.function, args), 1.0
-    for _ in range(2):
-        for i in range(size):
-            s.change[i] += sign * s.bar[i]
-        for i in range(s.nc):
-            cbar[i] += sign * s.cbar[i]
-        if sign > 0.0:
-            still(s)
-            sign = -1.0
-            if status == 0:
-                status = call(s.motion_pull.function, args)
-    return status
+    return _weigh_with_forces(s, size, cbar)
 
 
 @kernel

@@ -17,7 +17,7 @@ from ...native.call import call, doubles, words
 from ...native.kernel import jit, kernel
 from ...native.record import Floats, Record
 from ..linear.dense import cholesky_solve
-from .constrained import across, carried, gram, length_before, moves, shortest_back, still, strikes, turned_back
+from .constrained import across, carried, change_with_forces, gram, length_before, moves, shortest_back, still, strikes, turned_back
 from .eliminated import Linkage, factor, forces, independent_rows, motion_at, place, solve_again, terms
 from .field import Map
 
@@ -287,18 +287,10 @@ def _bend_positions(b: BentLinkage, slots: Any, cbar: Any) -> int:
 @jit
 def _motion_change(s: Linkage, slots: Any) -> int:
     """Changes of the balance along (dt, dx), dc at the accelerations and multipliers that stand there, less those without: in ``struck``; none stand there behind it."""
-    n, args = s.system.elimination.plan.nv, s.motion_push.args
+    args = s.motion_push.args
     place(args, slots[0], slots[1], s)
     args[5], args[6], args[7] = slots[4], slots[5], at(s.y)
-    status = call(s.motion_push.function, args)
-    for i in range(n):
-        s.struck[i] = s.y[i]
-    still(s)
-    if status == 0:
-        status = call(s.motion_push.function, args)
-    for i in range(n):
-        s.struck[i] -= s.y[i]
-    return status
+    return change_with_forces(s, s.system.elimination.plan.nv)
 
 
 @jit

@@ -31,35 +31,25 @@ def strike(field: Field, before: Any, after: Any, rate: Any, rest: float) -> Non
     """
     if field.project.function == 0:
         return
-    _move(field, before, after, rate, rest)
-    if field.m == 0:
-        return
-    most, size = 0.0, 0.0
-    for j in range(field.nv):
-        i = field.first + j
-        change = after[i] - before[i]
-        if rest > 0.0:
-            change -= rest * rate[i]
-        field.impulse[j] = change
-        most, size = max(most, abs(change)), max(size, abs(after[i]))
-    if most <= DRIFT * size:
-        for j in range(field.nv):
-            field.impulse[j] = 0.0
+    _take(before, after, rate, rest, 0, field.first, MOVED, 1.0, field.shift)
+    if field.m > 0:
+        _take(before, after, rate, rest, field.first, field.nv, DRIFT, 0.0, field.impulse)
 
 
 @jit
-def _move(field: Field, before: Any, after: Any, rate: Any, rest: float) -> None:
-    """Takes Δq."""
-    most, size = 0.0, 1.0
-    for i in range(field.first):
+def _take(before: Any, after: Any, rate: Any, rest: float, first: int, count: int, least: float, ordinary: float, into: Any) -> None:
+    """Takes what has changed from a place on; nothing where it is less than a part of the size, which is that of ``ordinary`` values at least."""
+    most, size = 0.0, ordinary
+    for j in range(count):
+        i = first + j
         change = after[i] - before[i]
         if rest > 0.0:
             change -= rest * rate[i]
-        field.shift[i] = change
+        into[j] = change
         most, size = max(most, abs(change)), max(size, abs(after[i]))
-    if most <= MOVED * size:
-        for i in range(field.first):
-            field.shift[i] = 0.0
+    if most <= least * size:
+        for j in range(count):
+            into[j] = 0.0
 
 
 @jit
