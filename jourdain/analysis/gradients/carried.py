@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...model.contact.loads import slot_count
 from ...model.contact.penalty_laws import Penalty
 from ...solvers import load_method
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 NOT_WALKED = ("prescribed", "moreau")
 #: The kind of run of rigid contacts that is.
 FROM_EVENT_TO_EVENT = "contact events"
+#: Bodies have not been moved where coordinates are those that were given, to rounding.
+AT_REST = 1e-12
 
 
 def _of_contact(contact: Contact, system: System, wrt: Sequence[str]) -> tuple[str, str] | None:
@@ -120,6 +124,19 @@ def differentiable(
     return kind_of_run(tree, inputs, carrier, start, own)
 
 
+def refuse_moved(plan: Analysis, solution: Solution, values: Mapping[str, float]) -> None:
+    """Refuses runs that began elsewhere than they were told to: overlapping bodies moved apart, by how much variables decide."""
+    if plan.kwargs.get("overlap") is None:
+        return
+    given, system = plan.start(values).q, solution.system.reference
+    begun = np.array([solution[n][0] for n in system.coordinate_names])
+    if np.abs(begun - given).max(initial=0.0) > AT_REST * np.abs(given).max(initial=1.0):
+        raise NotCarried(
+            f"gradient of '{system.model.name}': bodies that overlap at the start were moved apart, which is not differentiated; start from the coordinates of "
+            "the run's first row, without overlap=, or use method='differences'"
+        )
+
+
 def _striking(
     plan: Analysis, system: System, solution: Solution, refuse: Callable[[str, str], NotCarried], inputs: Inputs, start: Any
 ) -> Differentiable:  # fmt: skip
@@ -155,4 +172,4 @@ def modes_of(history: History) -> list[tuple[State, ...]]:
     return list(dict.fromkeys([(), *(i.states for i in history.instants)]))
 
 
-__all__ = ["FROM_EVENT_TO_EVENT", "differentiable", "history_of", "modes_of"]
+__all__ = ["FROM_EVENT_TO_EVENT", "differentiable", "history_of", "modes_of", "refuse_moved"]

@@ -26,6 +26,7 @@ from ...solvers.sensitivity.path import AT_REST, Path, backwards, forwards
 from ...solvers.sensitivity.touched import NO_ROOM, NO_SLOPE
 from ...systems.run import SimulationError
 from .blocks import Blocks, look_for_surfaces, run_within
+from .carried import refuse_moved
 from .contact.meetings import restless
 from .doubtful import AT_ONCE, tell_of_guards, tell_of_order
 from .located import Located
@@ -71,6 +72,7 @@ class Simulated:
         if solution is None and memory is not None:
             solution, self.blocks = run_within(plan, values, memory)
         self.solution: Solution = plan.run(values) if solution is None else solution
+        refuse_moved(plan, self.solution, values)
         self.seconds = time.perf_counter() - begun
         given = plan._changed(values) if again else self.solution.system
         self.code = compiled_for(plan, given, self.solution, values, criteria, self.wrt)

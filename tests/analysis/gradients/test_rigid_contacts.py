@@ -292,3 +292,25 @@ def test_what_is_not_carried_is_told() -> None:
         run.evaluate({"z": cr.final("z.reaction.z")})
     with pytest.raises(jd.InputError, match="reads forces of contact|Fz"):
         run.gradient({"z": cr.final("floor.b.Fz")}, ["mass"], method="adjoint")
+
+
+@pytest.mark.parametrize(
+    "law, method",
+    [(jd.contact.rigid(friction=0.3), given) for given in ({"method": "moreau", "step": 1e-3}, {"method": "dopri5"}, {"method": "dop853"})]
+    + [(jd.contact.linear(1e4), {"method": "dopri5"}), (jd.contact.linear(1e4), {"method": "radau"})],
+    ids=str,
+)
+def test_bodies_that_are_moved_apart_at_the_start_are_not_differentiated(law: Any, method: dict[str, Any]) -> None:
+    """A ball that slides where it is put onto the floor: its way has nothing of the height that it was given; 0.3 came of it."""
+    m = jd.Model("ball")
+    m.ground.shapes.append(jd.plane())
+    m.free("f", m.ground, m.body("ball", shape=jd.sphere(0.05, density=1000.0)))
+    m.contact("floor", law=law)
+    s, way, wrt = m.compile(), {"way": cr.final("f.x")}, ["f.z", "f.x_rate"]
+    run = jd.Analysis(s, "simulate", {"f.z": 0.03, "f.x_rate": 0.5}, t=0.1, overlap="push apart", **method)
+    with pytest.raises(NotCarried, match=r"moved apart, which is not differentiated.*method='differences'"):
+        run.gradient(way, wrt=wrt)
+    found = run.gradient(way, wrt=wrt, method="differences")["way"]
+    apart = jd.Analysis(s, "simulate", {"f.z": 0.3, "f.x_rate": 0.5}, t=0.05, overlap="push apart", **method)
+    assert abs(found[0]) < 1e-9 and found[1] > 0.08
+    np.testing.assert_allclose(apart.gradient(way, wrt=wrt)["way"], [0.0, 0.05], atol=1e-9)  # it has not fallen onto the floor yet

@@ -21,6 +21,7 @@ from ....symbolic.expr import Expr
 from ....symbolic.graph import free_symbols, substitute
 from ....systems.inputs import Inputs
 from ....systems.sensitivity import Derived, derived
+from ..carried import refuse_moved
 from ..contact.places import Places
 from ..expressions import Expressions, expressions_of
 from ..measure import GAUSS, Motion
@@ -57,6 +58,7 @@ class Stepped:
         self.seconds = time.perf_counter() - begun
         self.system = self.solution.system
         self.name = f"gradient of '{self.system.model.name}'"
+        refuse_moved(plan, self.solution, values)
         self._refuse(plan, values)
         self.notes: list[str] = []
         self.switches: list[Any] = []
